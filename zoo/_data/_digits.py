@@ -1,0 +1,23 @@
+"""scikit-learn's handwritten digits: 8x8 images with levels 0..16, part of scikit-learn, nothing to download."""
+
+from __future__ import annotations
+
+from zoo._data._dataset import Augmentation, Dataset
+
+
+def load_digits() -> Dataset:
+    """1797 images; a fixed fifth of each class is the test split.
+
+    >>> load_digits()
+    Dataset('digits', 1438 train, 359 test, shape (1, 8, 8), q=16, 10 classes)
+    """
+    from sklearn.datasets import load_digits as read
+
+    bunch = read()
+    return Dataset.from_arrays(
+        (bunch.images.round().astype("uint8"), bunch.target.astype("int64")),
+        q=16,
+        name="digits",
+        augment=Augmentation(shift=1),
+        source={"scikit-learn": "load_digits"},
+    )
