@@ -156,8 +156,8 @@ class Scheme:
         return _fixed(np.stack([self._arranged(self.total, c) for c in range(len(self.design.outcomes))]))
 
     @cached_property
-    def _globals(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Of every sample of the global coupling: width, phase, id of the width's first outcome, weight."""
+    def combs(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Of every sample of the `global` coupling: width (levels), phase, id of the width's first outcome, weight."""
         assert self.design.weights is not None
         allocation = {j: w for j, w in sorted(self.design.weights[0].items()) if w}
         columns, first = [], 0
@@ -173,12 +173,12 @@ class Scheme:
     @property
     def samples(self) -> int:
         """T: how many evaluations of the base classifier make up the smoothed one."""
-        return len(self._globals[0]) if self.coupling == "global" else self.total
+        return len(self.combs[0]) if self.coupling == "global" else self.total
 
     @property
     def weights(self) -> Ints | None:
         """Integer weight of every sample, summing to `total`; None if all are 1."""
-        return self._globals[3] if self.coupling == "global" else None
+        return self.combs[3] if self.coupling == "global" else None
 
     def _arranged(self, length: int, component: int) -> Ints:
         if self.order == "published":
@@ -198,7 +198,7 @@ class Scheme:
         feature, sample = np.asarray(features, dtype=np.int64), np.asarray(samples, dtype=np.int64)
         site, component = self.site[feature], self.component[feature]
         if self.coupling == "global":
-            width, phase, start, _ = self._globals
+            width, phase, start, _ = self.combs
             return np.asarray(start[sample] + (phase[sample] + self.offsets[site]) % width[sample], dtype=np.int64)
         if self.coupling == "cyclic":
             return np.asarray(self.lists[component, (sample + self.offsets[site]) % self.total], dtype=np.int64)
@@ -211,7 +211,7 @@ class Scheme:
         return np.asarray(self.lists[component, position], dtype=np.int64)
 
     def rows(self, component: int = 0) -> tuple[Halves, Halves]:
-        """Lookup rows `level -> (lower, upper)` in half-steps, [finite + 1, q + 1] each; the last is (0, 2q) everywhere.
+        """Lookup rows `level -> (lower, upper)` in half-steps, [finite + 1, q + 1] each; the last row is (0, 2q).
 
         >>> lower, upper = Scheme.l1(1, shape=(1,), q=2).rows()
         >>> lower.tolist(), upper.tolist()
