@@ -1,0 +1,382 @@
+"""The continuous law of the bin width Lambda that makes the split probability equal to g."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+
+import attrs
+import numpy as np
+import sympy
+from numpy.typing import ArrayLike, NDArray
+
+from ecm._deadline import within
+from ecm._errors import ECMError
+from ecm._profile import Profile
+
+Floats = NDArray[np.float64]
+Function = Callable[[Floats], Floats]
+
+Z = sympy.Symbol("z", positive=True)
+U = sympy.Symbol("u", positive=True)
+
+_SECONDS = 0.5  # for making one formula nicer
+_NOTHING = sympy.Float("1e-40", 50)  # an atom below this, computed to 60 digits, is none: the pieces join smoothly
+
+
+@attrs.frozen
+class Atom:
+    """A width (0, a kink of g, 1 or infinity, as part of [0,1]) that occurs with positive probability; exact."""
+
+    location: sympy.Expr
+    mass: sympy.Expr
+
+    def __str__(self) -> str:
+        return f"{self.mass} at {'inf' if self.location == sympy.oo else self.location}"
+
+
+@attrs.frozen
+class Density:
+    """Between `lower` and `upper` Lambda has the density `formula` = -z g''(z), in the symbol z, of integral `mass`."""
+
+    lower: sympy.Expr
+    upper: sympy.Expr
+    formula: sympy.Expr
+    mass: sympy.Expr
+
+    @property
+    def power(self) -> tuple[sympy.Expr, sympy.Expr] | None:
+        """(c, p) if the density is c*z**(p - 1) with p > 0, else None."""
+        factor, rest = self.formula.as_independent(Z, as_Add=False)
+        base, exponent = rest.as_base_exp() if rest != 1 else (Z, sympy.Integer(0))
+        if base != Z or not exponent.is_number or not (exponent + 1).is_positive:
+            return None
+        return factor, exponent + 1
+
+    @property
+    def name(self) -> str:
+        """The conditional law by its name, where it has one: a Beta(p, 1), stretched if it ends before 1."""
+        if self.power is None or self.lower != 0:
+            return ""
+        stretch = "" if self.upper == 1 else f"({self.upper})*"
+        return f"{stretch}Beta({self.power[1]}, 1)"
+
+    def __str__(self) -> str:
+        known = f" = {self.mass} * {self.name}" if self.name else ""
+        return f"{self.formula} on ({self.lower}, {self.upper}), mass {self.mass}{known}"
+
+
+@attrs.frozen(repr=False, slots=False, eq=False)
+class Law:
+    """Lambda in {0} u (0, 1] u {inf}, such that x and y at distance z fall in different bins with probability g(z).
+
+    Density -z g''(z) where g is smooth, atoms z0 (g'(z0-) - g'(z0+)) at kinks, g'(1-) at 1, g(0+) at 0, 1 - g(1) at
+    infinity (Levine & Feizi 2022, theorem on ECMs). Integration by parts gives the distribution function without an
+    integral: P(Lambda <= z) = g(z) - z g'(z+) for z < 1. Widths are parts of [0,1], not levels.
+
+    >>> print(Law.of(Profile.from_expr("z**0.5/18")))
+    Lambda for g(z) = z**(1/2)/18
+      density  1/(72*sqrt(z)) on (0, 1), mass 1/36 = 1/36 * Beta(1/2, 1)
+      atom     1/36 at 1
+      atom     17/18 at inf
+    """
+
+    profile: Profile
+    pieces: tuple[tuple[sympy.Expr, sympy.Expr, sympy.Expr], ...]
+    """(lower, upper, g in the symbol z), covering (0, 1] in order; g is smooth inside each."""
+
+    @classmethod
+    def of(cls, profile: Profile) -> Law:
+        """The law of one component; a profile known only on a grid has none."""
+        if profile.grid is not None:
+            raise ECMError(
+                f"g is known only at k/{profile.grid}, so Lambda has no continuous law; "
+                f"write .quantized({profile.grid}) for the law on that grid"
+            )
+        return cls(profile, tuple((a, b, _in_z(g)) for a, b, g in profile.pieces()))
+
+    # ---- symbolic --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _rising(self) -> tuple[sympy.Expr, ...]:
+        """P(Lambda <= z) inside each piece."""
+        return tuple(_nicer(g - Z * g.diff(Z)) for _, _, g in self.pieces)
+
+    @cached_property
+    def start(self) -> sympy.Expr:
+        """g(0+), the probability that Lambda = 0."""
+        g = self.pieces[0][2]
+        value = g.subs(Z, 0)
+        if not value.is_finite:
+            value = within(_SECONDS * 4, lambda: sympy.limit(g, Z, 0, "+"), sympy.Float(float(self.profile(1e-300))))
+        return _nicer(value)
+
+    @cached_property
+    def densities(self) -> tuple[Density, ...]:
+        """The smooth parts, in order, those of mass 0 (where g is linear) left out."""
+        found = []
+        for (a, b, g), rising in zip(self.pieces, self._rising, strict=True):
+            formula = _nicer(-Z * g.diff(Z, 2))
+            if formula != 0:
+                low = self.start if a == 0 else rising.subs(Z, a)
+                found.append(Density(a, b, formula, _nicer(rising.subs(Z, b) - low)))
+        return tuple(found)
+
+    @cached_property
+    def atoms(self) -> tuple[Atom, ...]:
+        """The widths of positive probability, ascending, infinity last."""
+        slopes = [g.diff(Z) for _, _, g in self.pieces]
+        last = self.pieces[-1][2]
+        found = [(sympy.Integer(0), self.start)]
+        for (_, b, _), left, right in zip(self.pieces[:-1], slopes[:-1], slopes[1:], strict=True):
+            found.append((b, b * (left - right).subs(Z, b)))
+        found.append((sympy.Integer(1), slopes[-1].subs(Z, 1)))
+        found.append((sympy.oo, 1 - last.subs(Z, 1)))
+        return tuple(Atom(place, _nicer(mass)) for place, mass in found if abs(mass.evalf(60)) > _NOTHING)
+
+    @property
+    def split_formula(self) -> sympy.Expr:
+        """g on (0, 1], in the symbol z."""
+        return _joined(tuple((b, g) for _, b, g in self.pieces))
+
+    @property
+    def cdf_formula(self) -> sympy.Expr:
+        """P(Lambda <= z) for 0 < z < 1, in the symbol z."""
+        return _joined(tuple((b, f) for (_, b, _), f in zip(self.pieces, self._rising, strict=True)))
+
+    def quantile_formula(self, seconds: float = 5.0) -> sympy.Expr | None:
+        """The quantile function in the symbol u, or None where it has no closed form that sympy finds in time.
+
+        >>> Law.of(Profile.from_expr("sqrt(z)")).quantile_formula()
+        Piecewise((4*u**2, u <= 1/2), (1, True))
+        """
+        cases: list[tuple[sympy.Expr, sympy.Expr]] = []  # (width, up to this u)
+        for (a, b, _), rising in zip(self.pieces, self._rising, strict=True):
+            cases.append((a, self.start if a == 0 else rising.subs(Z, a)))
+            if rising.has(Z):
+                inverse = within(seconds, partial(_inverse, rising, a, b), None)
+                if inverse is None:
+                    return None
+                cases.append((inverse, rising.subs(Z, b)))
+        cases += [(sympy.Integer(1), self.pieces[-1][2].subs(Z, 1)), (sympy.oo, sympy.Integer(1))]
+        bounds = [sympy.Integer(0), *(bound for _, bound in cases)]
+        kept = [
+            (f, bound)
+            for (f, bound), before in zip(cases, bounds[:-1], strict=True)
+            if (bound - before).evalf(30).is_positive
+        ]
+        return sympy.Piecewise(*((f, bound >= U) for f, bound in kept[:-1]), (kept[-1][0], True))
+
+    # ---- numeric ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _ends(self) -> Floats:
+        return np.array([float(b) for _, b, _ in self.pieces])
+
+    @cached_property
+    def _functions(self) -> tuple[tuple[Function, Function], ...]:
+        """(distribution function, density) of each piece on float arrays."""
+        both = zip(self._rising, self.pieces, strict=True)
+        return tuple((_numeric(rising), _numeric(-Z * g.diff(Z, 2))) for rising, (_, _, g) in both)
+
+    @cached_property
+    def _inverses(self) -> tuple[tuple[float, float, float, Function], ...]:
+        """For each piece: its lower end, P(Lambda <= z) at both ends, and the quantile function between them."""
+        powers = {d.lower: d.power for d in self.densities}
+        found = []
+        for (a, b, _), rising, (function, _) in zip(self.pieces, self._rising, self._functions, strict=True):
+            low, high = float(self.start if a == 0 else rising.subs(Z, a)), float(rising.subs(Z, b))
+            power = powers.get(a)
+            if power is None:
+                inverse = partial(_bisect, function, float(a), float(b))
+            else:
+                factor, p = map(float, power)
+                inverse = partial(_root, factor=factor, p=p, low=low, lower=float(a), upper=float(b))
+            found.append((float(a), low, high, inverse))
+        return tuple(found)
+
+    def _by_piece(self, z: Floats, which: int) -> Floats:
+        out = np.zeros(z.shape)
+        index = np.searchsorted(self._ends, z, side="right")
+        for i, functions in enumerate(self._functions):
+            here = index == i
+            if here.any():
+                out[here] = functions[which](z[here])
+        return out
+
+    def density(self, z: ArrayLike) -> Floats:
+        """The density of the smooth part at z in (0, 1); 0 elsewhere. Atoms are in `atoms`."""
+        points = np.asarray(z, dtype=np.float64)
+        inside = (points > 0) & (points < 1)
+        return np.where(inside, self._by_piece(np.where(inside, points, 0.5), 1), 0.0)
+
+    def cdf(self, z: ArrayLike) -> Floats:
+        """P(Lambda <= z) = g(z) - z g'(z+); 1 only at z = inf if g(1) < 1.
+
+        >>> Law.of(Profile.from_expr("sqrt(z)/2")).cdf([0, 0.25, 1, np.inf])
+        array([0.   , 0.125, 0.5  , 1.   ])
+        """
+        points = np.asarray(z, dtype=np.float64)
+        start, top = float(self.start), float(self.profile(1.0))
+        inside = (points > 0) & (points < 1)
+        value = np.clip(self._by_piece(np.where(inside, points, 0.5), 0), start, top)
+        value = np.where(inside, value, np.where(points < 0, 0.0, np.where(points == 0, start, top)))
+        return np.where(points == np.inf, 1.0, value)
+
+    def quantile(self, u: ArrayLike) -> Floats:
+        """The smallest width z with P(Lambda <= z) >= u, for u in [0, 1].
+
+        >>> Law.of(Profile.from_expr("sqrt(z)/2")).quantile([0.125, 0.25, 0.3, 0.75])
+        array([0.25, 1.  , 1.  ,  inf])
+        """
+        level = np.asarray(u, dtype=np.float64)
+        if level.size and not (level.min() >= 0 and level.max() <= 1):
+            raise ECMError(f"u spans {level.min()}..{level.max()}: a quantile is asked at probabilities in [0, 1]")
+        width = np.where(level <= float(self.profile(1.0)), 1.0, np.inf)
+        for lower, low, high, inverse in reversed(self._inverses):
+            inside = (level > low) & (level <= high)
+            width[inside] = inverse(level[inside])
+            width[level <= low] = lower
+        return width
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Floats:
+        """Independent widths, inf included, by inversion.
+
+        >>> Law.of(Profile.from_expr("sqrt(z)/2")).sample(np.random.default_rng(0), (2, 3)).shape
+        (2, 3)
+        """
+        return self.quantile(1.0 - rng.random(size))
+
+    def split(self, z: ArrayLike) -> Floats:
+        """The probability that two points at distance z in [0,1] fall in different bins: g(z)."""
+        return np.asarray(self.profile(np.asarray(z, dtype=np.float64)), dtype=np.float64)
+
+    def integrated_split(self, z: float) -> float:
+        """split(z) by definition, P(Lambda <= z) + z E[1{z < Lambda <= 1}/Lambda], density and atoms by quadrature.
+
+        Independent of the identities above, so comparing it with `split` can fail. About 1e-12 where the density is no
+        steeper at 0 than z**(-0.9).
+        """
+        total = 0.0
+        for piece in self.densities:
+            function, a, b = _numeric(piece.formula), float(piece.lower), float(piece.upper)
+            middle = min(max(z, a), b)
+            total += _integral(function, a, middle)
+            total += z * _integral(lambda x, f=function: f(x) / x, middle, b)
+        for atom in self.atoms:
+            place, mass = float(atom.location), float(atom.mass)
+            if z > 0 and place < np.inf:
+                total += mass if place <= z else mass * z / place
+        return total
+
+    # ---- look ------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; numbers are exact text with a float beside it."""
+        return {
+            "g": self.profile.text,
+            "densities": [
+                {
+                    "formula": str(d.formula),
+                    "lower": str(d.lower),
+                    "upper": str(d.upper),
+                    "mass": str(d.mass),
+                    "mass_float": float(d.mass),
+                    "name": d.name,
+                }
+                for d in self.densities
+            ],
+            "atoms": [
+                {
+                    "location": "inf" if a.location == sympy.oo else str(a.location),
+                    "location_float": None if a.location == sympy.oo else float(a.location),
+                    "mass": str(a.mass),
+                    "mass_float": float(a.mass),
+                }
+                for a in self.atoms
+            ],
+        }
+
+    def to_json(self) -> str:
+        """Densities and atoms as JSON text."""
+        return json.dumps(self.to_dict())
+
+    def __str__(self) -> str:
+        lines = [f"Lambda for g(z) = {self.profile.text}"]
+        lines += [f"  density  {density}" for density in self.densities]
+        return "\n".join([*lines, *(f"  atom     {atom}" for atom in self.atoms)])
+
+    def __repr__(self) -> str:
+        return f"Law.of({self.profile!r})"
+
+
+def _in_z(formula: sympy.Expr) -> sympy.Expr:
+    return formula.subs(dict.fromkeys(formula.free_symbols, Z))
+
+
+def _nicer(formula: sympy.Expr) -> sympy.Expr:
+    """The formula, simplified if that ends in time and makes it shorter."""
+    simple = within(_SECONDS, lambda: sympy.simplify(formula), formula)
+    return simple if simple.count_ops() <= formula.count_ops() else formula
+
+
+def _joined(cases: tuple[tuple[sympy.Expr, sympy.Expr], ...]) -> sympy.Expr:
+    if len(cases) == 1:
+        return cases[0][1]
+    return sympy.Piecewise(*((f, b > Z) for b, f in cases[:-1]), (cases[-1][1], True))
+
+
+def _inverse(rising: sympy.Expr, lower: sympy.Expr, upper: sympy.Expr) -> sympy.Expr | None:
+    """The solution z in (lower, upper) of rising(z) = u, told from spurious ones at three points."""
+    tests = [lower + (upper - lower) * sympy.Rational(k, 8) for k in (1, 4, 7)]
+    for candidate in sympy.solve(sympy.Eq(rising, U), Z):
+        if all(abs((candidate.subs(U, rising.subs(Z, t)) - t).evalf(30)) < 1e-20 for t in tests):
+            return sympy.simplify(candidate)
+    return None
+
+
+def _numeric(formula: sympy.Expr) -> Function:
+    """The formula on float arrays, with log1p and expm1 where they keep digits near 0."""
+    from sympy.codegen.rewriting import expm1_opt, log1p_opt, optimize
+
+    function = sympy.lambdify(Z, optimize(formula, [log1p_opt, expm1_opt]), "numpy")
+
+    def evaluate(z: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(np.asarray(function(z), dtype=np.float64), z.shape)
+
+    return evaluate
+
+
+def _root(level: Floats, *, factor: float, p: float, low: float, lower: float, upper: float) -> Floats:
+    """The z in (lower, upper] with low + integral from lower to z of factor*z**(p - 1) = level, elementwise."""
+    return np.clip((lower**p + (level - low) * p / factor) ** (1 / p), lower, upper)
+
+
+def _bisect(function: Function, lower: float, upper: float, level: Floats) -> Floats:
+    """The smallest float z in (lower, upper] with function(z) >= level, for an increasing function, elementwise.
+
+    Floats >= 0 are ordered as their bits are, so halving bits takes 62 steps to full relative precision.
+    """
+    low = np.full(level.shape, lower).view(np.int64)
+    high = np.full(level.shape, upper).view(np.int64)
+    while bool((high - low > 1).any()):
+        middle = low + (high - low) // 2
+        below = function(middle.view(np.float64)) < level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high.view(np.float64)
+
+
+def _integral(function: Function, lower: float, upper: float) -> float:
+    """Tanh-sinh quadrature: exact to rounding for smooth functions, and with an integrable singularity at lower = 0."""
+    if lower >= upper:
+        return 0.0
+    step = 1 / 32
+    t = np.arange(-5.4, 5.4, step)  # reaches down to 1e-150 of the interval
+    part = 1 / (1 + np.exp(-np.pi * np.sinh(t)))
+    rest = 1 / (1 + np.exp(np.pi * np.sinh(t)))
+    weight = part * rest * np.pi * np.cosh(t) * step * (upper - lower)
+    value = function(lower + (upper - lower) * part)
+    return float(np.sum(np.where(weight > 0, weight * value, 0.0)))

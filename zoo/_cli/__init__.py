@@ -1,0 +1,1 @@
+"""One small module a subcommand; `zoo/cli.py` puts them together."""

@@ -1,0 +1,48 @@
+"""Arguments that several subcommands share, with their help, and what to do with them."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ecm._metric import ECM
+
+
+class Method(StrEnum):
+    """How an allocation is found."""
+
+    exact = "exact"
+    mip = "mip"
+    floor = "floor"
+    slopes = "slopes"
+
+
+Formulas = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FORMULA",
+        show_default=False,
+        help="g(z), as in 'z**0.5/18', 'Min(3*z, 1)/18', 'log(1+5*z)/log(6)', 'sign(z)/25'. "
+        "Several formulas: one for each index of the first feature axis (colour channel, column).",
+    ),
+]
+Levels = Annotated[int, typer.Option("--q", min=1, help="Values are the levels 0..q, scaled to [0,1]; images: 255.")]
+Grid = Annotated[bool, typer.Option("--grid", help="Prove g only at k/q: enough for levels, and always decidable.")]
+AsJSON = Annotated[bool, typer.Option("--json", help="Print data (JSON) instead of tables.")]
+
+
+def declared(formulas: list[str], grid: int | None) -> ECM:
+    """The metric of the formulas on the command line."""
+    from ecm._metric import ECM
+
+    metrics = [ECM.from_expr(formula, grid=grid) for formula in formulas]
+    return metrics[0] if len(metrics) == 1 else ECM.grouped(metrics)
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """Nothing but JSON on stdout."""
+    typer.echo(json.dumps(data, indent=2))

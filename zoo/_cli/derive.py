@@ -1,0 +1,160 @@
+"""`ecm derive`: from a formula to its proof, the laws of Lambda and the allocation of a budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from zoo._cli._options import AsJSON, Formulas, Grid, Levels, Method, declared, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ecm._metric import ECM
+
+
+def derive(
+    formulas: Formulas,
+    *,
+    q: Levels = 255,
+    budget: Annotated[
+        int | None, typer.Option(min=1, show_default=False, help="Also allocate this many outcomes.")
+    ] = None,
+    method: Annotated[Method, typer.Option(help="How the budget is allocated.")] = Method.exact,
+    grid: Grid = False,
+    json: AsJSON = False,
+    plot: Annotated[
+        Path | None, typer.Option(show_default=False, help="Draw it all into this file (png, pdf, svg).")
+    ] = None,
+) -> None:
+    """Prove that a formula makes a metric, and derive the laws of Lambda from it.
+
+    Lambda is the random width of the bins in which the classifier sees a feature.
+    Under its law two values at distance z fall in different bins with probability exactly g(z).
+
+    Examples:
+
+        ecm derive "z**0.5/18"
+
+        ecm derive "z**0.5/18" --q 255 --budget 18000
+
+        ecm derive "sqrt(z)/18" "z/18" "0" --plot channels.png
+
+        ecm derive "tanh(2*z)/9" --json
+    """
+    metric = declared(formulas, q if grid else None)
+    data = derivation(metric, q, budget, method)
+    if plot is not None:
+        metric.plot(q=q, budget=budget).savefig(plot)
+    if json:
+        print_json(data)
+    else:
+        from rich.console import Console
+
+        show(data, Console())
+        if plot is not None:
+            typer.echo(f"drawn into {plot}")
+
+
+def derivation(metric: ECM, q: int, budget: int | None, method: str = "exact") -> dict[str, Any]:
+    """What `ecm derive` prints, as plain data: proof, laws and allocation of every component."""
+    components = []
+    for i, profile in enumerate(metric.components):
+        part, law = metric[i], metric[i].quantized(q)
+        law.verify()
+        components.append(
+            {
+                "g": profile.text,
+                "groups": [a for a, component in enumerate(metric.groups) if component == i],
+                "proof": [
+                    {"condition": c.condition, "method": c.method, "detail": c.detail} for c in profile.proof.conditions
+                ],
+                "law": None if profile.grid is not None else part.law().to_dict(),
+                "quantized": {**law.to_dict(), "pooled": [[width, p] for width, p in law.rows()]},
+                "allocation": None if budget is None else allocation(part, q, budget, method=method),
+            }
+        )
+    return {"metric": str(metric), "q": q, "budget": budget, "components": components}
+
+
+def allocation(metric: ECM, q: int, budget: int, **options: Any) -> dict[str, Any]:
+    """The allocation of one component as plain data."""
+    found = metric.allocate(budget, q, **options)
+    return {
+        "g": metric.profile.text,
+        "q": q,
+        "budget": budget,
+        "weights": {str(width): weight for width, weight in found.weights.items()},
+        "infinite": found.infinite,
+        "eps": found.eps,
+        "worst_distance": found.worst,
+        "method": found.method,
+        "optimality": found.optimality,
+    }
+
+
+def show(data: dict[str, Any], console: Console) -> None:
+    """The derivation as tables."""
+    for component in data["components"]:
+        at = f"  (index {', '.join(map(str, component['groups']))} of the first axis)" if component["groups"] else ""
+        console.print(f"[bold]g(z) = {component['g']}[/bold]{at}\n")
+        _show_proof(component["proof"], console)
+        if component["law"] is not None:
+            _show_law(component["law"], console)
+        _show_quantized(component["quantized"], console)
+        if component["allocation"] is not None:
+            show_allocation(component["allocation"], console)
+
+
+def _table(title: str, *columns: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold cyan", box=box.SIMPLE_HEAD)
+    for column in columns:
+        numeric = column.startswith(("width", "probab", "weight", "outcomes", "share"))
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    return table
+
+
+def _show_proof(proof: list[dict[str, str]], console: Console) -> None:
+    table = _table("Proof", "condition", "method", "detail")
+    for step in proof:
+        table.add_row(step["condition"], step["method"], step["detail"])
+    console.print(table)
+
+
+def _show_law(law: dict[str, Any], console: Console) -> None:
+    table = _table("Lambda, for values in [0, 1]", "part", "where", "probability", "")
+    for density in law["densities"]:
+        where = f"{density['lower']} < z < {density['upper']}"
+        named = f"  ~ {density['name']}" if density["name"] else ""
+        table.add_row(f"density {density['formula']}", where, density["mass"], f"{density['mass_float']:.6g}{named}")
+    for atom in law["atoms"]:
+        table.add_row("atom", f"z = {atom['location']}", atom["mass"], f"{atom['mass_float']:.6g}")
+    console.print(table)
+
+
+def _show_quantized(law: dict[str, Any], console: Console) -> None:
+    q = law["q"]
+    table = _table(f"Lambda, for the levels 0..{q}: split(k/{q}) = g(k/{q}) exactly", "width (levels)", "probability")
+    for width, probability in law["pooled"]:
+        table.add_row(width, f"{probability:.6g}")
+    console.print(table)
+
+
+def show_allocation(found: dict[str, Any], console: Console) -> None:
+    """An allocation as a table of weights and a line that says how good it is."""
+    q, budget = found["q"], found["budget"]
+    table = _table(f"Allocation of B = {budget} outcomes", "width (levels)", "weight", "outcomes", "share of B")
+    for width, weight in found["weights"].items():
+        used = int(width) * weight
+        table.add_row(width, str(weight), str(used), f"{used / budget:.4f}")
+    table.add_row("inf", str(found["infinite"]), str(found["infinite"]), f"{found['infinite'] / budget:.4f}")
+    console.print(table)
+    console.print(
+        f"eps = max_k g(k/{q}) - N(k)/B = [bold]{found['eps']:.6g}[/bold], at k = {found['worst_distance']}. "
+        f"N(k) <= B g(k/{q}) verified for every k.\n{found['method']}: {found['optimality']}.\n"
+    )
