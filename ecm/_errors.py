@@ -40,3 +40,7 @@ class AllocationError(ECMError):
 
 class DesignError(ECMError):
     """Outcomes that do not form a sound design for the metric."""
+
+
+class Undefined(ECMError):
+    """A formula has no real value at some point: a root or logarithm of a negative number, a division by zero."""

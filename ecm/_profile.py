@@ -1,0 +1,305 @@
+"""`Profile`: the scalar g of one component of a metric, proven to be one, with its exact values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+import attrs
+import numpy as np
+from flint import arb, ctx, fmpq, fmpz
+from numpy.typing import NDArray
+
+from ecm._errors import ECMError, ExpressionError, NotAnECM, Undecided, Undefined
+from ecm._exact import PRECISIONS, evaluate, is_zero, precision, sign
+from ecm._expression import ONE, Node, Num, Pow, Var, as_node, coefficient, minimum
+from ecm._parse import parse
+from ecm._proof import Proof, prove, prove_combination, prove_on_grid, prove_table
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@attrs.frozen(slots=False, repr=False, eq=False)
+class Profile:
+    """g: [0, 1] -> [0, 1] with g(0) = 0, non-decreasing and concave; `proof` says how each of these is known.
+
+    A profile is a formula (`node`), known everywhere or, with `grid` = q, only at k/q; or a table of exact rationals
+    at k/q (`table`). On a grid, only q' that divide q may be asked for.
+
+    >>> p = Profile.from_expr("z**0.5/18")
+    >>> p.text, p.floors(18000, 4).tolist()
+    ('z**(1/2)/18', [0, 500, 707, 866, 1000])
+    >>> p
+    Profile.from_expr('z**(1/2)/18')
+    """
+
+    node: Node | None
+    table: tuple[Fraction, ...] | None
+    grid: int | None
+    proof: Proof
+
+    @classmethod
+    def from_expr(cls, text: Any, grid: int | None = None, seconds: float = 10.0) -> Profile:
+        """The profile of a formula (text or sympy), proven on [0, 1], or with `grid` = q only at k/q.
+
+        Raises ExpressionError (not a formula), NotAnECM (with a witness) or Undecided (after about `seconds`).
+        """
+        node = parse(text)
+        if grid is None:
+            return cls(node, None, None, prove(node, seconds))
+        return cls(node, None, _checked_grid(grid), prove_on_grid(node, grid, seconds))
+
+    @classmethod
+    def from_values(cls, values: Sequence[Any]) -> Profile:
+        """The profile with g(k/q) = values[k], q = len(values) - 1; floats count as the decimals they print as.
+
+        >>> Profile.from_values([0, "0.5", 0.8, 1]).values(3).tolist()
+        [0.0, 0.5, 0.8, 1.0]
+        """
+        table = tuple(_exact_value(value, k) for k, value in enumerate(values))
+        if len(table) < 2:
+            raise ExpressionError("a table needs g(0) and at least one more value")
+        return cls(None, table, len(table) - 1, prove_table(table))
+
+    @property
+    def text(self) -> str:
+        """Canonical text of the formula; of a table, the list of its values."""
+        if self.node is not None:
+            return self.node.text()
+        assert self.table is not None
+        return "[" + ", ".join(str(value) for value in self.table) + "]"
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether g = 0: a feature that may be changed for free. (g is concave, so g(1) = g(0) does not suffice.)"""
+        if self.table is not None:
+            return not any(self.table)
+        assert self.node is not None
+        return self.node == Num(Fraction(0)) or (self.node.free and sign(self.node) == 0)
+
+    def __call__(self, z: Any) -> Any:
+        """g(z) in floating point; a table is interpolated linearly."""
+        array = np.asarray(z, dtype=np.float64)
+        flat = np.atleast_1d(array)
+        if self.table is not None:
+            out = np.interp(flat, np.linspace(0, 1, len(self.table)), [float(v) for v in self.table])
+        else:
+            assert self.node is not None
+            with np.errstate(all="ignore"):
+                out = np.asarray(self.node.float(flat), dtype=np.float64)
+        return out.reshape(array.shape) if array.ndim else float(out[0])
+
+    def _entry(self, k: int, q: int) -> Fraction | None:
+        """The rational g(k/q) of a table (None for a formula), after the check of k and q."""
+        if q < 1 or not 0 <= k <= q:
+            raise ECMError(f"k/q = {k}/{q} is not a point of a grid on [0, 1]")
+        if self.grid is not None and self.grid % q:
+            raise ECMError(f"this profile is known at k/{self.grid} only; q = {q} does not divide {self.grid}")
+        return None if self.table is None else self.table[k * (len(self.table) - 1) // q]
+
+    def ball(self, k: int, q: int) -> arb:
+        """An enclosure of g(k/q) at the present precision of flint."""
+        entry = self._entry(k, q)
+        return point_ball(self.node, Fraction(k, q)) if entry is None else Num(entry).ball(arb(0))
+
+    def constant(self, k: int, q: int) -> Node:
+        """g(k/q) as an exact constant formula."""
+        entry = self._entry(k, q)
+        if entry is not None:
+            return Num(entry)
+        assert self.node is not None
+        return evaluate(self.node, Fraction(k, q))
+
+    def exact(self, k: int, q: int) -> Any:
+        """g(k/q) as a sympy expression, for display."""
+        return self.constant(k, q).sympy(None)
+
+    def values(self, q: int) -> Floats:
+        """g(k/q) for k = 0..q as floats, each within an ulp of the truth."""
+        self._entry(0, q)
+        if self.table is not None:
+            step = (len(self.table) - 1) // q
+            return np.array([float(v) for v in self.table[::step]])
+        with precision(PRECISIONS[0]):
+            return np.array([float(point_ball(self.node, Fraction(k, q)).mid()) for k in range(q + 1)])
+
+    def at_least(self, k: int, q: int, value: Fraction | int) -> bool:
+        """The exact decision of value <= g(k/q)."""
+        return sign(self.constant(k, q) - as_node(Fraction(value))) >= 0
+
+    def floors(self, scale: int, q: int) -> Ints:
+        """floor(scale * g(k/q)) for k = 0..q, exactly; a tie that cannot be decided is rounded down.
+
+        >>> Profile.from_expr("log(1+5*z)/log(6)").floors(10, 5).tolist()
+        [0, 3, 6, 7, 8, 10]
+        """
+        if scale < 0:
+            raise ECMError(f"scale = {scale} must not be negative")
+        self._entry(0, q)
+        if self.table is not None:
+            step = (len(self.table) - 1) // q
+            return np.array([scale * v.numerator // v.denominator for v in self.table[::step]], dtype=np.int64)
+        assert self.node is not None
+        pure = _monomial(self.node)
+        if pure is not None:
+            return _monomial_floors(*pure, scale, q)
+        return _floors(self.node, scale, q)
+
+    def scaled(self, factor: Fraction | int) -> Profile:
+        """factor * g, for an exact factor >= 0.
+
+        >>> Profile.from_expr("sqrt(z)").scaled(Fraction(1, 18)).text
+        'z**(1/2)/18'
+        """
+        factor = Fraction(factor)
+        if factor < 0:
+            raise NotAnECM(f"{factor} * g is not increasing; a factor must be >= 0", "increasing", f"factor {factor}")
+        return _combined("a non-negative multiple of a proven profile", [self], lambda v: v[0] * factor)
+
+    def plus(self, other: Profile) -> Profile:
+        """The sum of two profiles; it must stay below 1."""
+        return _combined("the sum of two proven profiles", [self, other], lambda v: v[0] + v[1])
+
+    def minimum(self, other: Profile) -> Profile:
+        """The pointwise minimum of two profiles."""
+        return _combined("the minimum of two proven profiles", [self, other], lambda v: minimum(*v))
+
+    def capped(self) -> Profile:
+        """Min(g, 1); for functions with values in [0, 1] the same metric."""
+        return _combined("the minimum of a proven profile and 1", [self], lambda v: minimum(v[0], ONE))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Profile):
+            return NotImplemented
+        return (self.node, self.table, self.grid) == (other.node, other.table, other.grid)
+
+    def __hash__(self) -> int:
+        return hash((self.node, self.table, self.grid))
+
+    def __repr__(self) -> str:
+        if self.table is not None:
+            return f"Profile.from_values({[str(v) for v in self.table]})"
+        return f"Profile.from_expr({self.text!r}{'' if self.grid is None else f', grid={self.grid}'})"
+
+
+def _checked_grid(grid: int) -> int:
+    if not isinstance(grid, int) or isinstance(grid, bool) or not 1 <= grid <= 1 << 20:
+        raise ECMError(f"grid = {grid!r} must be an integer q from 1 to {1 << 20}")
+    return grid
+
+
+def _exact_value(value: Any, k: int) -> Fraction:
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        if isinstance(value, float | np.floating):
+            return Fraction(repr(float(value)))
+        if isinstance(value, int | np.integer):
+            return Fraction(int(value))
+        if isinstance(value, str) and len(value) > 1000:
+            raise ValueError
+        return Fraction(value)
+    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+        raise ExpressionError(
+            f"value {str(value)[:40]!r} at k = {k} is no exact number; give ints, Fractions or decimals"
+        ) from None
+
+
+def _combined(how: str, parts: list[Profile], build: Callable[[list[Node]], Node]) -> Profile:
+    """A profile built from proven ones by an operation that keeps g(0) = 0, growth and concavity."""
+    grids = [part.grid for part in parts if part.grid is not None]
+    grid = gcd(*grids) if grids else None
+    if all(part.node is not None for part in parts):
+        node = build([part.node for part in parts if part.node is not None])
+        return Profile(node, None, grid, prove_combination(how, evaluate(node, Fraction(1)), node.text()))
+    assert grid is not None
+    values = list[Fraction]()
+    for k in range(grid + 1):
+        value = build([part.constant(k, grid) for part in parts])
+        value = evaluate(value, Fraction(0))
+        if not isinstance(value, Num):
+            raise Undecided(f"g({k}/{grid}) = {value.text()} is irrational; a table combines only with rational values")
+        values.append(value.value)
+    return Profile(None, tuple(values), grid, prove_combination(how, Num(values[-1]), "the table"))
+
+
+def point_ball(node: Node | None, x: Fraction) -> arb:
+    """An enclosure of the formula at the rational x; the exact value is taken where balls alone see too little."""
+    assert node is not None
+    try:
+        ball = node.ball(arb(fmpq(x.numerator, x.denominator)))
+        if ball.is_finite() and (node.smooth or ball.rad() < arb(2) ** (-ctx.prec // 2)):
+            return ball
+    except Undefined:
+        pass
+    return evaluate(node, x).ball(arb(0))
+
+
+def _monomial(node: Node) -> tuple[Fraction, int, int] | None:
+    """(c, a, b) if the formula is c * z**(a/b) with a rational c."""
+    c, rest = coefficient(node)
+    if len(rest) > 1:
+        return None
+    if not rest:
+        return (Fraction(0), 1, 1) if not c else None
+    if isinstance(rest[0], Var):
+        return c, 1, 1
+    if isinstance(rest[0], Pow) and isinstance(rest[0].base, Var) and isinstance(rest[0].exponent, Num):
+        e = rest[0].exponent.value
+        if e.denominator <= 12:
+            return c, e.numerator, e.denominator
+    return None
+
+
+def _monomial_floors(c: Fraction, a: int, b: int, scale: int, q: int) -> Ints:
+    """floor((scale c)**b k**a / q**a)**(1/b)) in integers."""
+    top, bottom = (scale * c.numerator) ** b, c.denominator**b * q**a
+    if b == 1:
+        return np.array([top * k**a // bottom for k in range(q + 1)], dtype=np.int64)
+    return np.array([int(fmpz(top * k**a // bottom).root(b)) for k in range(q + 1)], dtype=np.int64)
+
+
+def _floors(node: Node, scale: int, q: int) -> Ints:
+    out = np.zeros(q + 1, dtype=np.int64)
+    open_points = list(range(q + 1))
+    for bits in PRECISIONS:
+        left = []
+        with precision(bits + scale.bit_length()):
+            for k in open_points:
+                try:
+                    whole = (point_ball(node, Fraction(k, q)) * scale).floor().unique_fmpz()
+                except (Undecided, ExpressionError):
+                    whole = None
+                if whole is None:
+                    left.append(k)
+                else:
+                    out[k] = int(whole)
+        if bits == PRECISIONS[0]:
+            left = [k for k in left if not _settle(node, scale, q, k, out)]
+        open_points = left
+        if not left:
+            return out
+    for k in open_points:  # within 2**-2048 of an integer, yet no proof of a tie: the lower integer is sound
+        with precision(PRECISIONS[-1] + scale.bit_length()):
+            out[k] = int((point_ball(node, Fraction(k, q)) * scale).lower().floor().unique_fmpz())
+    return out
+
+
+def _settle(node: Node, scale: int, q: int, k: int, out: Ints) -> bool:
+    """Whether scale * g(k/q) is shown to be the integer its ball holds."""
+    try:
+        value = evaluate(node, Fraction(k, q)) * scale
+    except (Undecided, ExpressionError):
+        return False
+    if isinstance(value, Num):
+        out[k] = value.value.numerator // value.value.denominator
+        return True
+    with precision(PRECISIONS[1]):
+        nearest = (value.ball(arb(0)) + arb(fmpq(1, 2))).floor().unique_fmpz()
+    if nearest is None or not is_zero(value - int(nearest)):
+        return False
+    out[k] = int(nearest)
+    return True
