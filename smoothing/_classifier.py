@@ -1,0 +1,99 @@
+"""The smoothed classifier: one vote a sample, and a class by plurality."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from smoothing._errors import VoteError
+from smoothing._evaluate import Smoothed
+from smoothing._quantize import Images
+from smoothing._scheme import Scheme
+
+Votes = NDArray[np.unsignedinteger[Any]]
+
+
+def vote_dtype(classes: int) -> np.dtype[Any]:
+    """The smallest unsigned type that holds `classes` classes and, as its largest value, UNSURE.
+
+    >>> vote_dtype(255), vote_dtype(256)
+    (dtype('uint8'), dtype('uint16'))
+    """
+    if not 2 <= classes <= 65535:
+        raise VoteError(f"classes = {classes}: votes are stored for 2..65535 classes")
+    return np.dtype(np.uint8 if classes <= 255 else np.uint16)
+
+
+class SmoothedClassifier(Smoothed):
+    """Classifies by the votes of `base` over all samples of `scheme`; the class shares are 1-Lipschitz in the metric.
+
+    A vote is UNSURE (255, or 65535 above 255 classes) if the two best logits differ by at most `tolerance` = 2 eta,
+    where eta bounds how far one logit moves between two evaluations of the same input; `smoothing.measure_jitter`
+    proposes it. Unsure votes count against the prediction in every certificate. See `Smoothed` for the other settings.
+
+    >>> scheme = Scheme.l1(2, shape=(3,), q=4)
+    >>> base = nn.Linear(6, 2)
+    >>> smoothed = SmoothedClassifier(base, scheme, classes=2)
+    >>> smoothed.votes(torch.tensor([[0, 4, 2]])).shape
+    (1, 8)
+    """
+
+    def __init__(
+        self, base: nn.Module, scheme: Scheme, classes: int, *, tolerance: float = 0.0, **settings: Any
+    ) -> None:
+        super().__init__(base, scheme, classes, **settings)
+        vote_dtype(classes)
+        if not tolerance >= 0:
+            raise VoteError(f"tolerance = {tolerance}: the tolerance is 2*eta >= 0, in units of a logit")
+        self.tolerance = tolerance
+
+    def votes(self, x: Images, samples: Sequence[int] | None = None, *, progress: bool = False) -> Votes:
+        """The votes of every image, [N, T] in sample order, or [N, len(samples)] of the given samples only."""
+        batch = self.levels(x)
+        width = self.scheme.samples if samples is None else len(samples)
+        dtype = vote_dtype(self.classes)
+        unsure = int(np.iinfo(dtype).max)
+        kept = torch.empty((len(batch), width), dtype=torch.uint8 if dtype == np.uint8 else torch.int32)
+        kept = kept.to(self.device)
+        spoiled = torch.zeros((), dtype=torch.bool, device=self.device)
+        for images, part, logits in self.outputs(batch, samples, progress):
+            best = logits.double().topk(2, dim=-1)
+            sure = best.values[..., 0] - best.values[..., 1] > self.tolerance
+            kept[images, part] = torch.where(sure, best.indices[..., 0], unsure).to(kept.dtype)
+            spoiled |= logits.isnan().any()
+        if bool(spoiled):
+            raise VoteError("the base gave NaN logits: no vote can be read from them; check its weights and its input")
+        result: Votes = kept.cpu().numpy().astype(dtype)
+        return result
+
+    def counts(self, votes: Votes) -> NDArray[np.int64]:
+        """The sure votes of each class, weighted, [N, classes], from votes [N, T] of all samples."""
+        worth = self.scheme.weights if self.scheme.weights is not None else np.ones(self.scheme.samples, dtype=np.int64)
+        table = np.zeros((len(votes), self.classes), dtype=np.int64)
+        for row, image in zip(table, votes, strict=True):
+            sure = image < self.classes
+            np.add.at(row, image[sure], worth[sure])
+        return table
+
+    def predict(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:
+        """The class with most sure votes of every image, [N]; ties go to the smaller index."""
+        return np.asarray(self.counts(self.votes(x, progress=progress)).argmax(axis=1), dtype=np.int64)
+
+    def forward(self, x: Images) -> Tensor:
+        """Class shares [N, classes], float64: the counts are integers, the division by B is the only rounding."""
+        return torch.from_numpy(self.counts(self.votes(x))).to(self.device) / float(self.scheme.total)
+
+    def certify(self, x: Images, *, progress: bool = False, **options: Any) -> list[Any]:
+        """A certificate for every image; `options` are those of `smoothing.certify`."""
+        from smoothing._certificates import certify
+
+        batch, votes = self.levels(x).cpu().numpy(), self.votes(x, progress=progress)
+        return [
+            certify(ballot, image, self.scheme, self.classes, **options)
+            for ballot, image in zip(votes, batch, strict=True)
+        ]

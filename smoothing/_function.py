@@ -1,0 +1,51 @@
+"""Smoothing a function with values in [0,1] instead of votes: a Lipschitz function, regression included."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from smoothing._errors import VoteError
+from smoothing._evaluate import Smoothed
+from smoothing._quantize import Images
+
+
+class SmoothedFunction(Smoothed):
+    """The mean of `base` over all samples; if `base` has values in [0,1], every output is 1-Lipschitz in the metric.
+
+    `classes` is the number of outputs. For a classifier's soft votes end the base with a softmax; for regression scale
+    the target to [0,1]. Values outside [0,1] (beyond float32 rounding, which is clamped) are refused, as the property
+    would be lost.
+
+    >>> from torch import nn
+    >>> from smoothing import Scheme
+    >>> base = nn.Sequential(nn.Linear(6, 1), nn.Sigmoid())
+    >>> SmoothedFunction(base, Scheme.l1(2, shape=(3,), q=4), 1)(torch.tensor([[0, 4, 2]])).shape
+    torch.Size([1, 1])
+    """
+
+    def sums(self, x: Images, *, progress: bool = False) -> Tensor:
+        """S_k: the weighted sum of every output over all samples, float64 [N, outputs], in 0..B."""
+        batch = self.levels(x)
+        total = torch.zeros((len(batch), self.classes), dtype=torch.float64, device=self.device)
+        least, most = (torch.zeros((), dtype=torch.float64, device=self.device) for _ in range(2))
+        spoiled = torch.zeros((), dtype=torch.bool, device=self.device)
+        weights = self.scheme.weights
+        worth = None if weights is None else torch.tensor(weights, device=self.device, dtype=torch.float64)
+        for images, samples, values in self.outputs(batch, progress=progress):
+            exact = values.double()
+            least, most = torch.minimum(least, exact.min()), torch.maximum(most, exact.max())
+            spoiled |= exact.isnan().any()
+            exact = exact.clamp(0, 1)
+            total[images] += (exact if worth is None else exact * worth[samples, None]).sum(dim=1)
+        slack = 1e-5
+        if bool(spoiled) or float(least) < -slack or float(most) > 1 + slack:
+            raise VoteError(
+                f"the base gave values in {float(least)}..{float(most)}{' and NaN' if bool(spoiled) else ''}; "
+                "a smoothed function needs values in [0,1]: end the base with a softmax or a sigmoid"
+            )
+        return total
+
+    def forward(self, x: Images) -> Tensor:
+        """The mean S_k / B of every output, float64 [N, outputs]."""
+        return self.sums(x) / float(self.scheme.total)
