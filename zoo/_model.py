@@ -1,0 +1,114 @@
+"""A trained model: the base classifier, the scheme it was trained under, and the folder that holds both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import torch
+from torch import nn
+
+from smoothing._scheme import Scheme
+from zoo._checkpoint import load_tensors, save_tensors, write_atomically
+from zoo._errors import ModelError
+from zoo._models import Base, build_network
+
+if TYPE_CHECKING:
+    from smoothing import SmoothedClassifier
+
+WEIGHTS, CARD, SCHEME = "weights.safetensors", "card.json", "scheme.json"
+FORMAT = "ecm-model-1"
+
+
+@attrs.frozen(eq=False, repr=False)
+class Model:
+    """`base` maps what the scheme shows to logits; `card` is the content of `card.json` in the folder `path`."""
+
+    path: Path
+    base: nn.Module
+    scheme: Scheme
+    card: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Model({str(self.path)!r}, {self.card['model']['name']}, {self.card['data']['name']}, {self.scheme})"
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def classes(self) -> int:
+        return int(self.card["model"]["classes"])
+
+    def smoothed(self, **settings: Any) -> SmoothedClassifier:
+        """The smoothed classifier of this base and scheme; `settings` are those of `SmoothedClassifier`."""
+        from smoothing import SmoothedClassifier
+
+        return SmoothedClassifier(self.base, self.scheme, self.classes, **settings)
+
+    @classmethod
+    def read(cls, path: Path, network: nn.Module | None = None) -> Model:
+        """The model in a folder. `network` is needed if it was made by a user's own class or factory."""
+        card, scheme = read_card(path), Scheme.from_json((path / SCHEME).read_text())
+        if scheme.fingerprint != card["scheme"]:
+            raise ModelError(f"{path}: {SCHEME} is not the scheme that {CARD} names; the folder was mixed up")
+        tensors, facts = load_tensors(path / WEIGHTS)
+        if file_sha256(path / WEIGHTS) != card["weights"] or facts["scheme"] != scheme.fingerprint:
+            raise ModelError(f"{path}: {WEIGHTS} are not the weights that {CARD} names; the folder was mixed up")
+        made = card["model"]
+        if network is None:
+            _, network = build_network(made["name"], tuple(made["input_shape"]), made["classes"])
+        base = Base(network, tensors["mean"], tensors["std"])
+        base.load_state_dict(tensors)
+        return cls(path, base.eval(), scheme, card)
+
+
+def write_model(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any]) -> Model:
+    """Weights, scheme and card into the folder, the card last: a folder with a card is complete."""
+    write_atomically(path / SCHEME, scheme.to_json().encode())
+    save_tensors(path / WEIGHTS, base.state_dict(), {"scheme": scheme.fingerprint, "model": card["model"]})
+    return Model(path, base.eval(), scheme, write_card(path, scheme, card))
+
+
+def write_card(path: Path, scheme: Scheme, card: dict[str, Any]) -> dict[str, Any]:
+    """The card with what belongs to every card added: format, metric, fingerprints, versions."""
+    full = {
+        "format": FORMAT,
+        "metric": json.loads(scheme.metric.to_json()),
+        "scheme": scheme.fingerprint,
+        "weights": file_sha256(path / WEIGHTS),
+        "versions": versions(),
+        **card,
+    }
+    write_atomically(path / CARD, (json.dumps(full, indent=1) + "\n").encode())
+    return full
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """The card of a model's folder, or an error that says why this is no such folder."""
+    try:
+        card: dict[str, Any] = json.loads((path / CARD).read_text())
+    except FileNotFoundError:
+        raise ModelError(f"{path} holds no model: {CARD} is missing") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path / CARD} cannot be read: {error}") from error
+    if not isinstance(card, dict) or card.get("format") != FORMAT:
+        raise ModelError(f"{path / CARD} is not a model card of this package ({FORMAT})")
+    return card
+
+
+def file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Of what a number may depend on."""
+    from importlib.metadata import version
+
+    packages = {name: version(name) for name in ("ecm", "numpy", "safetensors")}
+    return {"python": platform.python_version(), "torch": str(torch.__version__), **packages}

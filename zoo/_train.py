@@ -1,0 +1,273 @@
+"""Training a base classifier under the noise it will be certified with."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ecm._metric import ECM
+from smoothing._noise import Noise
+from smoothing._representation import channels
+from smoothing._scheme import Scheme
+from zoo._data import Dataset, Split, load_data
+from zoo._distributed import workers
+from zoo._errors import TrainingError
+from zoo._journal import Journal
+from zoo._model import CARD, Model, read_card, write_model
+from zoo._models import Base, build_network, default_model
+from zoo._objectives import OBJECTIVES
+from zoo._optim import Average, learning_rate, make_optimizer
+from zoo._random import generator, key_seed
+from zoo._recipe import Preset
+from zoo._recipe import preset as find_preset
+from zoo._run import CHECKPOINT, Run, diverged, prepare, require_same, restore, save, stop_signal
+
+LIVE_IMAGES = 2000  # test images on which the base accuracy is watched during a run
+Network = str | nn.Module | Callable[[int, int], nn.Module]
+
+
+def train(
+    metric: ECM | Scheme | str,
+    data: Any = "digits",
+    *,
+    model: Network | None = None,
+    preset: str = "fast",
+    epochs: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = True,
+    device: str | torch.device | None = None,
+    seed: int = 0,
+    budget: int | None = None,
+    root: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    checkpoint_seconds: float = 60.0,
+    **changes: Any,
+) -> Model:
+    """Train a base classifier for `metric` on `data` and keep it as the folder `out` (default `runs/<name>`).
+
+    `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`. `model` is a name,
+    a module or a factory `fn(in_channels, num_classes)`. `budget` is B, by default 128 alpha (`paper`: 1000 alpha) with
+    alpha = 1/g(1). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or `objective="stability"`.
+
+    Each step shows every image at a random sample t of the scheme: the outcomes are those of the certification. The run
+    can be killed at any time; the same call resumes it and, on a CPU with the same number of threads, ends with
+    bitwise the same weights. Under torchrun the batch is shared among the processes; `out` must then be on a disk that
+    all of them see.
+    """
+    loaded = load_data(data, root)
+    chosen = find_preset(preset, len(loaded.train), loaded.shape)
+    recipe = chosen.recipe.changed(changes if epochs is None else {**changes, "epochs": epochs})
+    recipe = attrs.evolve(recipe, batch=min(recipe.batch, len(loaded.train)))
+    scheme = make_scheme(metric, loaded, chosen, budget)
+    folder = Path(out) if out is not None else Path("runs") / run_name(loaded, scheme, preset)
+    with workers(device) as here, torch.random.fork_rng(enabled=True):
+        if recipe.batch % here.world:
+            raise TrainingError(f"a batch of {recipe.batch} images is not shared evenly by {here.world} processes")
+        torch.manual_seed(key_seed("init", seed))
+        shape = (channels(scheme.representation, loaded.shape[0]), *loaded.shape[1:])
+        name, network = build_network(model or chosen.model or default_model(loaded.shape), shape, loaded.classes)
+        card: dict[str, Any] = {
+            "name": folder.name,
+            "model": {"name": name, "input_shape": list(shape), "classes": loaded.classes},
+            "data": {
+                "name": loaded.name,
+                "digest": loaded.digest,
+                "q": loaded.q,
+                "shape": list(loaded.shape),
+                "class_names": list(loaded.class_names),
+                "source": dict(loaded.source),
+            },
+            "training": {"preset": preset, "seed": seed, **attrs.asdict(recipe)},
+        }
+        identity = {"scheme": scheme.fingerprint, **{part: card[part] for part in ("model", "data", "training")}}
+        if resume and (folder / CARD).exists():
+            require_same(folder, {**read_card(folder)}, identity)
+            return Model.read(folder, network if not isinstance(model, str | None) else None)
+        here.wait()  # nobody may see what the leader is about to write
+        if here.leads:
+            prepare(folder, resume)
+        here.wait()
+        noise = Noise(scheme, here.device)
+        base = Base(network, *_statistics(noise, loaded.train, seed))
+        run = Run(base, noise, loaded, recipe, seed, folder, here, identity, progress, checkpoint_seconds)
+        began = time.time()
+        fit(run)
+        base.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+        card["training"] |= {"seconds_of_last_session": round(time.time() - began, 1), "processes": here.world}
+        card["accuracy"] = {"base": base_accuracy(base.to(here.device), noise, loaded.test, seed=seed)}
+        finished = Model(folder, base.cpu().eval(), scheme, card)
+        if here.leads:
+            finished = write_model(folder, base, scheme, card)
+            (folder / CHECKPOINT).unlink(missing_ok=True)
+        here.wait()
+        return finished
+
+
+def fit(run: Run) -> None:
+    """Train `run.base`, from its checkpoint if there is one; afterwards it holds the averaged weights."""
+    base, recipe, here, seed = run.base, run.recipe, run.workers, run.seed
+    objective = OBJECTIVES[recipe.objective]
+    data = run.data.train.to(here.device)
+    labels = data.labels.to(here.device)
+    per_epoch = len(data) // recipe.batch
+    steps = recipe.epochs * per_epoch
+    layout = torch.channels_last if len(data.shape) == 3 else torch.contiguous_format
+    base.to(device=here.device, memory_format=layout).train()  # type: ignore[call-overload]
+    optimizer, average = make_optimizer(base, recipe), Average(base, recipe.ema)
+    step, sums = restore(run, optimizer, average)
+    network = nn.parallel.DistributedDataParallel(base) if here.world > 1 else base
+    cast = torch.autocast(here.device.type, torch.bfloat16, enabled=recipe.bf16 and _bf16_pays(here.device))
+    saved = time.monotonic()
+    journal = Journal(run.folder if here.leads else None, run.data.name, steps, step, run.progress)
+    with stop_signal() as stop, journal:
+        for epoch in range(step // per_epoch, recipe.epochs):
+            began = time.monotonic()
+            order = torch.randperm(len(data), generator=generator("order", seed, epoch))
+            batches = order[: per_epoch * recipe.batch].view(per_epoch, recipe.batch)[step - epoch * per_epoch :]
+            ours = [here.share(batch) for batch in batches]
+            for indices, images in zip(ours, data.batches(ours, run.data.augment, (seed, epoch)), strict=True):
+                samples = draw_samples(run.noise.scheme, (objective.draws, recipe.batch), "noise", seed, step)
+                samples = samples[:, here.rank :: here.world].flatten()
+                torch.manual_seed(key_seed("module", seed, step, here.rank))  # for dropout and the like
+                many = images.to(here.device).repeat(objective.draws, *[1] * len(data.shape))
+                shown = run.noise.paired(many, samples, channels_last=len(data.shape) == 3)
+                target = labels[indices.to(here.device)]
+                with cast:
+                    logits = network(shown)
+                logits = logits.float().unflatten(0, (objective.draws, -1))
+                loss = objective.loss(logits, target, recipe.label_smoothing)
+                for group in optimizer.param_groups:
+                    group["lr"] = learning_rate(recipe, step, steps)
+                optimizer.zero_grad(set_to_none=True)
+                loss.backward()  # type: ignore[no-untyped-call]
+                if recipe.clip:
+                    nn.utils.clip_grad_norm_(base.parameters(), recipe.clip)
+                hits = (logits.detach().argmax(-1) == target).float().mean()
+                sums += torch.stack([loss.detach(), hits, torch.ones_like(hits)])
+                if not _finite(run, step, loss):
+                    raise TrainingError(diverged(run, step))
+                optimizer.step()
+                average.update(step)
+                step += 1
+                if here.leads and (step % 10 == 0 or step == steps):
+                    journal.step(step, float(sums[0] / sums[2]), float(sums[1] / sums[2]))
+                stopping = stop.is_set()
+                if here.leads and (stopping or time.monotonic() - saved > run.checkpoint_seconds):
+                    save(run, step, sums, optimizer, average)
+                    saved = time.monotonic()
+                if stopping:
+                    raise KeyboardInterrupt(f"stopped at step {step} of {steps}; the same command resumes")
+            loss_sum, hit_sum, count = here.total(*sums.tolist())
+            sums.zero_()
+            if here.leads:
+                row = {
+                    "epoch": epoch + 1,
+                    "step": step,
+                    "loss": loss_sum / count,
+                    "train_base_accuracy": hit_sum / count,
+                    "test_base_accuracy": _watch(run, average),
+                    "lr": learning_rate(recipe, step - 1, steps),
+                    "seconds": round(time.monotonic() - began, 3),
+                }
+                journal.epoch(row)
+    if here.leads:
+        save(run, step, sums, optimizer, average)
+    base.load_state_dict(average.state, strict=False)
+
+
+def draw_samples(scheme: Scheme, shape: tuple[int, ...], *key: int | str) -> Tensor:
+    """Random samples t of the scheme, each with the share that it has in the vote."""
+    drawn = torch.randint(scheme.total, shape, generator=generator(*key))
+    if scheme.weights is None:
+        return drawn
+    return torch.searchsorted(torch.from_numpy(np.cumsum(scheme.weights)), drawn, right=True)
+
+
+@torch.inference_mode()
+def base_accuracy(
+    base: nn.Module, noise: Noise, split: Split, limit: int | None = None, *, seed: int = 0
+) -> dict[str, Any]:
+    """Share of images that the base classifier gets right at one random sample each: not smoothed, not certified."""
+    count = len(split) if limit is None else min(limit, len(split))
+    samples = draw_samples(noise.scheme, (count,), "accuracy", seed)
+    base.eval()
+    hits = 0
+    for start in range(0, count, 250):
+        part = torch.arange(start, min(count, start + 250))
+        shown = noise.paired(split.take(part).to(noise.device), samples[part], channels_last=len(split.shape) == 3)
+        hits += int((base(shown).argmax(-1).cpu() == split.labels[part].cpu()).sum())
+    return {"value": hits / count, "images": count, "how": "one random sample an image"}
+
+
+def make_scheme(metric: ECM | Scheme | str, data: Dataset, chosen: Preset, budget: int | None) -> Scheme:
+    """The scheme of a run: the one given, or the preset's kind of design with B outcomes."""
+    if isinstance(metric, Scheme):
+        if metric.shape != data.shape or metric.q != data.q:
+            raise TrainingError(
+                f"the scheme is for inputs of shape {metric.shape} with q = {metric.q}; "
+                f"{data.name} has {data.shape} with q = {data.q}"
+            )
+        return metric
+    declared = ECM.from_expr(metric) if isinstance(metric, str) else metric
+    outcomes = budget if budget is not None else default_budget(declared, chosen.budget)
+    design = declared.design(outcomes, data.q, kind=chosen.kind)
+    return Scheme(design, data.shape, order=chosen.order)
+
+
+def default_budget(metric: ECM, per_alpha: int = 128) -> int:
+    """B = 128 alpha, alpha = 1/g(1) for the component that is largest at 1."""
+    top = max(float(component(1.0)) for component in metric.components)
+    return max(1, math.ceil(round(per_alpha / top, 6))) if top > 0 else per_alpha
+
+
+def run_name(data: Dataset, scheme: Scheme, preset: str) -> str:
+    """A folder's name, such as `cifar10-l0.5-a18`; a metric without such a short name is named by a digest."""
+    power = scheme.metric.power()
+    short = hashlib.sha256(scheme.metric.to_json().encode()).hexdigest()[:8]
+    metric = f"l{float(power[0]):.3g}-a{float(power[1]):g}" if power else f"ecm-{short}"
+    return f"{data.name}-{metric}" + ("" if preset == "fast" else f"-{preset}")
+
+
+def _statistics(noise: Noise, split: Split, seed: int) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of each shown channel over noisy training images."""
+    count = min(512, len(split))
+    chosen = torch.randperm(len(split), generator=generator("statistics", seed))[:count]
+    samples = draw_samples(noise.scheme, (count,), "statistics", seed)
+    return Base.statistics(noise.paired(split.take(chosen).to(noise.device), samples).cpu())
+
+
+@torch.no_grad()
+def _watch(run: Run, average: Average) -> float:
+    """Base accuracy of the averaged weights on some test images, while the run's own weights stay as they are."""
+
+    class Averaged(nn.Module):
+        def forward(self, shown: Tensor) -> Any:
+            return torch.func.functional_call(run.base, average.state, (shown,))
+
+    run.base.eval()
+    accuracy = base_accuracy(Averaged(), run.noise, run.data.test, LIVE_IMAGES, seed=run.seed)
+    run.base.train()
+    return float(accuracy["value"])
+
+
+def _finite(run: Run, step: int, loss: Tensor) -> bool:
+    """Reading the loss waits for a GPU, so there it is read now and then; `save` looks again before it writes."""
+    if run.workers.device.type == "cpu" or step % 50 == 0:
+        return math.isfinite(float(loss))
+    return True
+
+
+def _bf16_pays(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
