@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -38,8 +38,8 @@ class GridNumber:
 
     profile: Profile
     q: int
-    constant: Fraction
-    terms: tuple[tuple[int, Fraction], ...]
+    constant: int
+    terms: tuple[tuple[int, int], ...]
 
     @property
     def fraction(self) -> Fraction | None:
@@ -48,14 +48,11 @@ class GridNumber:
         if table is None:
             return None
         step = (len(table) - 1) // self.q
-        return sum((c * table[k * step] for k, c in self.terms), start=self.constant)
+        return sum((c * table[k * step] for k, c in self.terms), start=Fraction(self.constant))
 
     def ball(self) -> flint.arb:
         """An enclosure of the value at the working precision `flint.ctx.prec`."""
-        total = _arb(self.constant)
-        for k, c in self.terms:
-            total += _arb(c) * self.profile.ball(k, self.q)
-        return total
+        return sum((c * self.profile.ball(k, self.q) for k, c in self.terms), start=flint.arb(self.constant))
 
     def __float__(self) -> float:
         exact = self.fraction
@@ -123,29 +120,28 @@ class QuantizedLaw:
         """The law of one component on the levels 0..q."""
         return cls(profile, q)
 
-    def _number(self, constant: int, terms: dict[int, Fraction]) -> GridNumber:
-        kept = tuple(sorted((k, c) for k, c in terms.items() if c and k))
-        return GridNumber(self.profile, self.q, Fraction(constant), kept)
+    def _number(self, constant: int, terms: dict[int, int]) -> GridNumber:
+        return GridNumber(self.profile, self.q, constant, tuple(sorted((k, c) for k, c in terms.items() if c and k)))
 
-    def _terms(self, width: int) -> tuple[tuple[int, int], ...]:
-        j = width
-        if j == self.q:
-            return ((j - 1, -j), (j, j))
-        return ((j - 1, -j), (j, 2 * j), (j + 1, -j))
+    def _one_offset(self, width: int) -> tuple[tuple[int, int], ...]:
+        """P(Lambda = width/q) / width, the probability of one width with one of its offsets."""
+        if width == self.q:
+            return ((width - 1, -1), (width, 1))
+        return ((width - 1, -1), (width, 2), (width + 1, -1))
 
     def probability(self, width: int) -> GridNumber:
         """P(Lambda = width/q), exactly, for a width of 1..q levels or `QuantizedLaw.INFINITE`."""
         if width == self.INFINITE:
-            return self._number(1, {self.q: Fraction(-1)})
+            return self._number(1, {self.q: -1})
         self._check(width, "width", 1)
-        return self._number(0, {k: Fraction(c) for k, c in self._terms(width)})
+        return self._number(0, {k: width * c for k, c in self._one_offset(width)})
 
     def cdf(self, width: int) -> GridNumber:
         """P(Lambda <= width/q), exactly, summed from the probabilities."""
         self._check(width, "width", 0)
-        total: dict[int, Fraction] = {}
+        total: dict[int, int] = {}
         for j in range(1, width + 1):
-            _add(total, self._terms(j), Fraction(1))
+            _add(total, self._one_offset(j), j)
         return self._number(0, total)
 
     def split(self, distance: int) -> GridNumber:
@@ -154,23 +150,23 @@ class QuantizedLaw:
         It comes out as the single term g(distance/q): the theorem, checked by integers.
         """
         self._check(distance, "distance", 0)
-        total: dict[int, Fraction] = {}
+        total: dict[int, int] = {}
         for j in range(1, self.q + 1):
-            _add(total, self._terms(j), Fraction(min(j, distance), j))
+            _add(total, self._one_offset(j), min(j, distance))
         return self._number(0, total)
 
     def splits(self) -> Iterator[GridNumber]:
         """split(0), ..., split(q) in one pass: P(Lambda <= k) + k * E[1{Lambda > k}/Lambda], both as running sums."""
-        within: dict[int, Fraction] = {}
-        beyond: dict[int, Fraction] = {}
+        within: dict[int, int] = {}
+        beyond: dict[int, int] = {}
         for j in range(1, self.q + 1):
-            _add(beyond, self._terms(j), Fraction(1, j))
+            _add(beyond, self._one_offset(j), 1)
         for k in range(self.q + 1):
             if k:
-                _add(within, self._terms(k), Fraction(1))
-                _add(beyond, self._terms(k), Fraction(-1, k))
+                _add(within, self._one_offset(k), k)
+                _add(beyond, self._one_offset(k), -1)
             total = dict(within)
-            _add(total, beyond.items(), Fraction(k))
+            _add(total, beyond.items(), k)
             yield self._number(0, total)
 
     def verify(self) -> None:
@@ -179,7 +175,7 @@ class QuantizedLaw:
         Non-negativity is decided by fractions or balls; where a ball touches 0, the proof of concavity stands.
         """
         for k, split in enumerate(self.splits()):
-            if split.constant or split.terms != (((k, Fraction(1)),) if k else ()):
+            if split.constant or split.terms != (((k, 1),) if k else ()):
                 raise ECMError(f"split({k}/{self.q}) = {split}, not g({k}/{self.q})")
         finite, infinite = self.cdf(self.q), self.probability(self.INFINITE)
         if finite.constant + infinite.constant != 1 or finite.terms != tuple((k, -c) for k, c in infinite.terms):
@@ -201,7 +197,7 @@ class QuantizedLaw:
                 g = list(table[:: (len(table) - 1) // self.q])
             else:
                 g = [self.profile.ball(k, self.q) for k in range(self.q + 1)]
-            finite = [sum(c * g[k] for k, c in self._terms(j)) for j in range(1, self.q + 1)]
+            finite = [j * sum(c * g[k] for k, c in self._one_offset(j)) for j in range(1, self.q + 1)]
             return [g[0], *finite, 1 - g[-1]]
 
     @cached_property
@@ -225,7 +221,8 @@ class QuantizedLaw:
         widths = np.arange(self.q + 1)
         rates = self.probabilities / np.maximum(widths, 1)
         beyond = np.append(np.cumsum(rates[:0:-1])[::-1], 0.0)
-        return self.cdf_values() + widths * beyond
+        split: Floats = self.cdf_values() + widths * beyond
+        return split
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> NDArray[np.int64]:
         """Independent widths in levels, 1..q, or `QuantizedLaw.INFINITE`.
@@ -288,17 +285,13 @@ class QuantizedLaw:
             raise ECMError(f"{name} {value}: in levels it is one of {least}..{self.q}")
 
 
-def _add(total: dict[int, Fraction], terms: Any, factor: Fraction) -> None:
+def _add(total: dict[int, int], terms: Iterable[tuple[int, int]], factor: int) -> None:
     for k, c in terms:
         value = total.get(k, 0) + factor * c
         if value:
             total[k] = value
         else:
             total.pop(k, None)
-
-
-def _arb(value: Fraction) -> flint.arb:
-    return flint.arb(value.numerator) / value.denominator
 
 
 def _float(value: flint.arb | Fraction) -> float:
