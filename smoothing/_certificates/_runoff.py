@@ -1,0 +1,68 @@
+"""The run-off certificate: two classes reach a second round, in which every sample chooses between them.
+
+After Rezaei, Banihashem, Chegini and Feizi, "Run-Off Election", ICML 2023, for voting ensembles.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from smoothing._certificates._certificate import Certificate, Threat
+from smoothing._errors import VoteError
+
+if TYPE_CHECKING:
+    from smoothing._scheme import Scheme
+
+
+def runoff_winner(counts: list[int], pairs: list[list[int]]) -> int:
+    """The winner: of the two classes with most votes the one that more samples prefer; ties to the smaller index.
+
+    >>> runoff_winner([4, 3, 2], [[0, 4, 6], [5, 0, 6], [3, 3, 0]])
+    1
+    """
+    a, b = sorted(sorted(range(len(counts)), key=lambda k: (-counts[k], k))[:2])
+    return a if pairs[a][b] >= pairs[b][a] else b
+
+
+def runoff_changes(counts: list[int], pairs: list[list[int]]) -> int:
+    """The largest M such that fewer than M changed samples cannot change the winner c (M >= 1).
+
+    A rival k that meets c in the second round needs ceil((P(c,k) - P(k,c) + [c<k])/2) changes to win it, and two rivals
+    k, l keep c out of it only after max(ceil(A_k/2), ceil(A_l/2), ceil((A_k + A_l)/3)) of them, with
+    A_k = max(0, n_c - n_k + [c < k]).
+    """
+    c = runoff_winner(counts, pairs)
+    rivals = [k for k in range(len(counts)) if k != c]
+    lead = {k: max(0, counts[c] - counts[k] + (c < k)) for k in rivals}
+    bounds = [-(-(pairs[c][k] - pairs[k][c] + (c < k)) // 2) for k in rivals]
+    for k, m in combinations(rivals, 2):
+        bounds.append(max(-(-lead[k] // 2), -(-lead[m] // 2), -(-(lead[k] + lead[m]) // 3)))
+    return max(1, min(bounds))
+
+
+def certify_runoff(
+    counts: ArrayLike, pairs: ArrayLike, scheme: Scheme, threat: Threat = "features", unsure: int = 0
+) -> Certificate:
+    """From the first-round counts and the preferences P[a, b] = how many samples rank a above b (ties resolved).
+
+    Fewer than M changed samples keep the winner, and at most floor(B d) change: the open ball of radius M/B.
+    With unsure votes there is none: jitter moves preferences that were not recorded.
+    """
+    votes, prefer = np.asarray(counts), np.asarray(pairs)
+    classes = len(votes)
+    if prefer.shape != (classes, classes) or classes < 2 or not {votes.dtype.kind, prefer.dtype.kind} <= {"i", "u"}:
+        raise VoteError(f"counts of shape {votes.shape}, pairs of shape {prefer.shape}: give integers [C] and [C, C]")
+    if scheme.weights is not None or int(votes.sum()) + unsure != scheme.total:
+        raise VoteError(f"{int(votes.sum())} votes of {scheme.total}: a run-off needs all samples, each counting once")
+    off = ~np.eye(classes, dtype=bool)
+    if ((prefer + prefer.T)[off] != scheme.total).any():
+        raise VoteError(f"pairs[a, b] + pairs[b, a] must be {scheme.total}: every sample prefers one of two classes")
+    first, second = votes.tolist(), prefer.tolist()
+    radius = Fraction(runoff_changes(first, second), scheme.total) if not unsure else None
+    winner = runoff_winner(first, second)
+    return Certificate(winner, "runoff", radius, False, scheme.metric, scheme.q, scheme.shape, threat)

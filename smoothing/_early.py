@@ -1,0 +1,128 @@
+"""Stop voting as soon as the votes still missing cannot change whether the image is certified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smoothing._certificates import Certificate
+from smoothing._certificates._integer import integer_bound
+from smoothing._certificates._tally import checked_votes, unsure_code
+from smoothing._errors import VoteError
+
+if TYPE_CHECKING:
+    from smoothing._scheme import Scheme
+
+Ints = NDArray[np.int64]
+Wanted = Callable[[Certificate], bool]
+Counted = Literal["paper", "integer"]
+
+
+@attrs.frozen
+class Decision:
+    """Whether the full vote would certify the image as wanted, and how many samples it took to know.
+
+    `prediction` is the certified class (None if not certified). After `decisive` of all `samples` the answer was
+    fixed; `evaluated` were asked for, the chunk's rest included.
+    """
+
+    certified: bool
+    prediction: int | None
+    decisive: int
+    evaluated: int
+    samples: int
+
+
+def needed(scheme: Scheme, wanted: Wanted, certificate: Counted = "integer") -> int | None:
+    """The least need (see `Tally`) whose certificate is as wanted; None if not even a unanimous vote is enough."""
+
+    def enough(need: int) -> bool:
+        if certificate == "paper":
+            radius, closed = Fraction(need - 1, 2 * scheme.total), True
+        else:
+            radius, closed = integer_bound(need, scheme.total), False
+        return wanted(
+            Certificate(
+                0, certificate, radius, closed, scheme.metric, scheme.q, scheme.shape,
+                "pixels" if scheme.pixel else "features",
+            )
+        )  # fmt: skip
+
+    low, high = 0, scheme.total + 2  # enough is monotone; high is beyond the largest need there is
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return None if high == scheme.total + 2 else high
+
+
+def decide(
+    chunks: Iterable[ArrayLike],
+    scheme: Scheme,
+    classes: int,
+    wanted: Wanted,
+    *,
+    certificate: Counted = "integer",
+    label: int | None = None,
+) -> Decision:
+    """Whether the certificate of the full vote is as wanted, from as few samples as can tell.
+
+    `chunks` yields the votes of consecutive samples 0, 1, 2, ...; no more are asked for than needed. `wanted` is a
+    question to a certificate, true of every larger ball too: `lambda ball: ball.covers_lp(2)`, say. With a `label`
+    only that class counts as certified, which is what certified accuracy asks.
+
+    With R votes missing, every need lies within R of what it is so far, and all of that range can still happen; so
+    the first moment at which the answer is fixed is found, and the answer is that of the full vote, always.
+
+    >>> from smoothing import Scheme
+    >>> votes = np.array([1, 1, 1, 1, 1, 1, 0, 1], dtype=np.uint8)
+    >>> decide([votes[:4], votes[4:]], Scheme.l1(2, shape=(3,), q=4), 2, lambda ball: ball.covers(Fraction(1, 8)))
+    Decision(certified=True, prediction=1, decisive=6, evaluated=8, samples=8)
+    """
+    least = needed(scheme, wanted, certificate)
+    candidates = list(range(classes)) if label is None else [label]
+    # needs[c, k] = s_c - s_k - U + [c < k]; the diagonal never binds
+    needs = np.triu(np.ones((classes, classes), np.int64), 1)
+    np.fill_diagonal(needs, 1 << 60)
+    missing, seen = scheme.total, 0
+
+    def answer(state: Ints, left: int) -> tuple[bool, int | None] | None:
+        margins = [(int(state[c].min()), c) for c in candidates]
+        if least is None or all(m + left < least for m, _ in margins):
+            return False, None
+        return next(((True, c) for m, c in margins if m - left >= least), None)
+
+    start = answer(needs, missing)
+    if start is not None:
+        return Decision(*start, 0, 0, scheme.samples)
+    for chunk in chunks:
+        votes = checked_votes(chunk, classes)
+        if seen + len(votes) > scheme.samples:
+            raise VoteError(f"{seen + len(votes)} votes, but the scheme has {scheme.samples} samples: too many")
+        weights = np.ones(len(votes), np.int64) if scheme.weights is None else scheme.weights[seen : seen + len(votes)]
+        after = needs + _change(votes, weights, classes)
+        if answer(after, missing - int(weights.sum())) is not None:
+            low, high = 0, len(votes)  # the answer, once fixed, stays: find the sample that fixed it
+            while high - low > 1:
+                middle = (low + high) // 2
+                state = needs + _change(votes[:middle], weights[:middle], classes)
+                fixed = answer(state, missing - int(weights[:middle].sum())) is not None
+                low, high = (low, middle) if fixed else (middle, high)
+            verdict = answer(after, missing - int(weights.sum()))
+            assert verdict is not None
+            return Decision(*verdict, seen + high, seen + len(votes), scheme.samples)
+        needs, missing, seen = after, missing - int(weights.sum()), seen + len(votes)
+    raise VoteError(f"only {seen} of {scheme.samples} votes were given, and they do not decide: keep voting")
+
+
+def _change(votes: NDArray[np.unsignedinteger], weights: Ints, classes: int) -> Ints:
+    """What these votes add to needs[c, k]: +1 for c, -1 for k, -1 if unsure."""
+    sure = votes != unsure_code(votes)
+    counts = np.bincount(votes[sure], weights[sure], minlength=classes).astype(np.int64)
+    change = counts[:, None] - counts[None, :] - int(weights[~sure].sum())
+    np.fill_diagonal(change, 0)
+    return np.asarray(change, dtype=np.int64)
