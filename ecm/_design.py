@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from ecm._construct import VERSION, Effort, construct
 from ecm._errors import DesignError
 from ecm._outcomes import Outcomes
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ecm._metric import ECM
 
 Kind = Literal["aperiodic", "periodic"]
-Effort = Literal["fast", "thorough"]
 FORMAT = "ecm-design-1"
 
 
@@ -51,7 +51,7 @@ class Design:
 
     >>> from ecm import ECM
     >>> Design.from_rows(ECM.from_expr("z/2"), [[1, 3], [2, 4]], q=4, budget=16)
-    Design(z/2, q=4, B=16, aperiodic, 2 finite + 14 infinite, eps_max=0.3750, eps_mean=0.1875)
+    Design(z/2, q=4, B=16, aperiodic, 2 finite + 14 infinite, eps_max=0.3750, eps_mean=0.1500)
     """
 
     metric: ECM
@@ -286,18 +286,29 @@ def make_design(
     metric: ECM,
     budget: int,
     q: int = 255,
+    *,
     kind: Kind = "aperiodic",
     seed: int = 0,
     effort: Effort = "fast",
 ) -> Design:
-    """A verified design of `budget` outcomes for every component of the metric, close to g from below."""
-    from ecm._greedy import greedy
+    """A verified design of `budget` outcomes for every component of the metric, close to g from below.
 
+    "aperiodic": greedy start and breakout search (about 2.6 outcomes below B g at worst, see docs/designs.md); the same
+    seed and effort give the same rows, and what was found once is read from the cache (ECM_CACHE). "periodic": the
+    optimal allocation of bin widths, as in the paper; it needs far larger budgets; seed and effort do not matter.
+
+    >>> from ecm import ECM
+    >>> make_design(ECM.from_expr("z**0.5"), 16, q=16).kind
+    'aperiodic'
+    """
+    if not isinstance(budget, int) or budget < 1:
+        raise DesignError(f"budget = {budget!r}: a design has a whole number of outcomes, at least 1")
+    provenance: dict[str, Any] = {"source": "make_design", "kind": kind, "version": VERSION}
     if kind == "periodic":
         maps = [metric[i].allocate(budget, q).weights for i in range(len(metric.components))]
-        return Design.from_weights(metric, maps, q, budget, {"kind": kind})
+        return Design.from_weights(metric, maps, q, budget, provenance)
     lists = []
     for profile, caps in zip(metric.components, metric.floors(budget, q), strict=True):
-        found = greedy(caps, budget * profile.values(q))
+        found = construct(caps, budget * profile.values(q), seed, effort)
         lists.append(Outcomes(q, budget, found.starts, found.gaps))
-    return Design(metric, q, budget, tuple(lists), provenance={"kind": kind, "seed": seed, "effort": effort})
+    return Design(metric, q, budget, tuple(lists), kind, None, provenance | {"seed": seed, "effort": effort})
