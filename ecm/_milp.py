@@ -48,7 +48,7 @@ def solve(tube: Tube, solver: str, seconds: float) -> tuple[Ints, str]:
             f"next slope = {np.append(steps, 0)[k]} (slopes may not rise); write method='exact' or another solver"
         )
     reached = tube.gap(n, tube.worst(n)) * tube.budget
-    if abs(reached - answer.objective) > _ROUNDING:
+    if not abs(reached - answer.objective) <= _ROUNDING:  # so that nan is refused, too
         raise AllocationError(
             f"{name} claims eps = {answer.objective / tube.budget:.8g}, but its weights reach "
             f"{reached / tube.budget:.8g}; write method='exact' or another solver"

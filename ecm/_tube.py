@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ Ints = NDArray[np.int64]
 _TIE_BITS = 512  # two fractional parts that agree to this many bits are taken as equal
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Tube:
     """Where N(k), k = 0..q, may lie, for the budget B and any eps, without a float.
 
@@ -33,37 +34,40 @@ class Tube:
     `scaled[k] = floor(2**bits B g(k/q))`; fractional parts that agree to all `bits` are told apart by ball arithmetic.
     """
 
+    profile: Profile
     budget: int
     bits: int
     scaled: Ints
-    caps: Ints
-    ranks: Ints
-    size: int
 
     @classmethod
     def of(cls, profile: Profile, budget: int, q: int) -> Tube:
         """The tube under `budget * g` on the grid k/q."""
         check_size(budget, q)
         bits = 61 - budget.bit_length()
-        scaled = np.asarray(profile.floors(budget << bits, q), dtype=np.int64)
-        caps = scaled >> bits
-        ranks = _ranks(profile, budget, caps, scaled - (caps << bits))
-        return cls(budget, bits, scaled, caps, ranks, int(ranks.max()) + 1)
+        return cls(profile, budget, bits, np.asarray(profile.floors(budget << bits, q), dtype=np.int64))
 
     @property
     def q(self) -> int:
-        return len(self.caps) - 1
+        return len(self.scaled) - 1
+
+    @cached_property
+    def caps(self) -> Ints:
+        """floor(B g(k/q))."""
+        return self.scaled >> self.bits
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """The places of the fractional parts of B g(k/q) among the distinct ones, from 0."""
+        return _ranks(self.profile, self.budget, self.caps, self.scaled - (self.caps << self.bits))
+
+    @cached_property
+    def size(self) -> int:
+        """How many distinct fractional parts there are."""
+        return int(self.ranks.max()) + 1
 
     def key(self, n: Ints) -> int:
         """The key of the largest gap of N = `n`."""
         return int(((self.caps - n) * self.size + self.ranks).max())
-
-    def key_of(self, epsilon: Fraction) -> int:
-        """The largest key whose gap is at most `budget * epsilon` (equal to all `bits` counts as at most)."""
-        whole, part = divmod(epsilon * self.budget, 1)
-        fractions = self.scaled - (self.caps << self.bits)
-        below = self.ranks[fractions <= int(part * (1 << self.bits))]
-        return int(whole) * self.size + (int(below.max()) if len(below) else -1)
 
     def worst(self, n: Ints) -> int:
         """The first k with the largest gap."""
@@ -76,6 +80,13 @@ class Tube:
     def lower(self, key: int) -> Ints:
         """The least N(k) >= 0 whose gap has at most this key; it also never falls, since N does not."""
         return np.maximum.accumulate(np.maximum(self.caps - (key - self.ranks) // self.size, 0))
+
+    def least(self, epsilon: Fraction) -> Ints:
+        """The least N(k) >= 0 with g(k/q) - N(k)/B <= epsilon, where an excess below 2**-60 counts as none."""
+        if epsilon < 0:
+            raise AllocationError(f"epsilon = {epsilon} is negative; eps = 0 is already an exact allocation")
+        slack = int(min(epsilon, Fraction(1)) * (self.budget << self.bits))
+        return np.maximum.accumulate(np.maximum(-((slack - self.scaled) >> self.bits), 0))
 
 
 def check_size(budget: int, q: int) -> None:

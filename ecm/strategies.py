@@ -1,0 +1,45 @@
+"""Hypothesis strategies for metrics, grids and budgets; public, so that users can test their own code on them.
+
+This is the only module of the package that imports hypothesis.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from ecm._profile import Profile
+
+MOST_LEVELS = 6
+MOST_BUDGET = 14
+
+
+def levels(most: int = MOST_LEVELS) -> st.SearchStrategy[int]:
+    """A small q >= 1."""
+    return st.integers(1, most)
+
+
+def budgets(most: int = MOST_BUDGET) -> st.SearchStrategy[int]:
+    """A small budget B >= 1."""
+    return st.integers(1, most)
+
+
+@st.composite
+def concave_tables(draw: st.DrawFn, q: int | None = None) -> tuple[Fraction, ...]:
+    """g(0), ..., g(q) as fractions: g(0) = 0, slopes that never rise and never fall below 0, g(q) <= 1.
+
+    Flat pieces, kinks, steps at 0 (l0) and g = 0 all occur. `q` is drawn from 1..6 unless given.
+    """
+    size = draw(levels()) if q is None else q
+    slopes = sorted(draw(st.lists(st.integers(0, 12), min_size=size, max_size=size)), reverse=True)
+    scale = draw(st.integers(max(sum(slopes), 1), 3 * max(sum(slopes), 1)))
+    values = [Fraction(0)]
+    for slope in slopes:
+        values.append(values[-1] + Fraction(slope, scale))
+    return tuple(values)
+
+
+def profiles(q: int | None = None) -> st.SearchStrategy[Profile]:
+    """Profiles of `concave_tables`, proven on their grid; `profile.grid` is q."""
+    return concave_tables(q).map(Profile.from_values)
