@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from fractions import Fraction
-from itertools import accumulate
 
 import flint
 import numpy as np
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from ecm._errors import ECMError
 from ecm._profile import Profile
 from ecm._quantized import GridNumber, QuantizedLaw
+from ecm.strategies import concave_tables
 
 FORMULAS = [
     "z/18",
@@ -30,14 +30,6 @@ FORMULAS = [
 ]
 
 
-@st.composite
-def tables(draw: st.DrawFn, most: int = 12) -> list[Fraction]:
-    """g(0), ..., g(q) of a random concave table: falling slopes over a denominator no smaller than their sum."""
-    slopes = sorted(draw(st.lists(st.integers(0, 50), min_size=1, max_size=most)), reverse=True)
-    denominator = draw(st.integers(max(1, sum(slopes)), 1000))
-    return [Fraction(n, denominator) for n in accumulate(slopes, initial=0)]
-
-
 def split_by_enumeration(law: QuantizedLaw, x: int, y: int) -> Fraction:
     """P(x and y in different bins), one by one over all widths and offsets: a divider lies in the gaps x+1..y."""
     total = Fraction(0)
@@ -49,8 +41,8 @@ def split_by_enumeration(law: QuantizedLaw, x: int, y: int) -> Fraction:
     return total
 
 
-@given(tables())
-def test_a_concave_table_gives_a_distribution(values: list[Fraction]) -> None:
+@given(concave_tables())
+def test_a_concave_table_gives_a_distribution(values: tuple[Fraction, ...]) -> None:
     """The probabilities are non-negative and add up to 1, in fractions."""
     law = QuantizedLaw.of(Profile.from_values(values), len(values) - 1)
     probabilities = [law.probability(j).fraction for j in (*range(1, law.q + 1), law.INFINITE)]
@@ -59,8 +51,10 @@ def test_a_concave_table_gives_a_distribution(values: list[Fraction]) -> None:
     law.verify()
 
 
-@given(tables(most=6), st.data())
-def test_enumerating_widths_and_offsets_splits_with_probability_g(values: list[Fraction], data: st.DataObject) -> None:
+@given(concave_tables(), st.data())
+def test_enumerating_widths_and_offsets_splits_with_probability_g(
+    values: tuple[Fraction, ...], data: st.DataObject
+) -> None:
     """Dividers laid out one by one separate x and y with probability g(|x - y|/q), wherever the pair lies."""
     law = QuantizedLaw.of(Profile.from_values(values), len(values) - 1)
     x = data.draw(st.integers(0, law.q))
