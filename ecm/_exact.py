@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
-from flint import arb, ctx, fmpz
+from flint import arb, ctx, fmpq, fmpz
 
 from ecm._errors import ExpressionError, Undecided, Undefined
 from ecm._expression import (
@@ -85,6 +85,17 @@ def evaluate(node: Node, x: Fraction | Node) -> Node:
         raise Undefined("no branch of the Piecewise applies")
 
     return walk(node)
+
+
+def point_ball(node: Node, x: Fraction) -> arb:
+    """An enclosure of the formula at the rational x; the exact value is taken where balls alone see too little."""
+    try:
+        ball = node.ball(arb(fmpq(x.numerator, x.denominator)))
+        if ball.is_finite() and (node.smooth or ball.rad() < arb(2) ** (-ctx.prec // 2)):
+            return ball
+    except Undefined:
+        pass
+    return evaluate(node, x).ball(arb(0))
 
 
 def _least(values: list[Node], name: str) -> Node:

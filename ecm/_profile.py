@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from math import gcd
 from typing import Any
 
 import attrs
 import numpy as np
-from flint import arb, ctx, fmpq, fmpz
+from flint import arb, fmpq, fmpz
 from numpy.typing import NDArray
 
-from ecm._errors import ECMError, ExpressionError, NotAnECM, Undecided, Undefined
-from ecm._exact import PRECISIONS, evaluate, is_zero, precision, sign
+from ecm._clock import Clock
+from ecm._errors import ECMError, ExpressionError, NotAnECM, Undecided
+from ecm._exact import PRECISIONS, evaluate, is_zero, point_ball, precision, sign
 from ecm._expression import ONE, Node, Num, Pow, Var, as_node, coefficient, minimum
 from ecm._parse import parse
+from ecm._pieces import Piece, pieces_of
 from ecm._proof import Proof, prove, prove_combination, prove_on_grid, prove_table
 
 Ints = NDArray[np.int64]
@@ -103,7 +106,7 @@ class Profile:
     def ball(self, k: int, q: int) -> arb:
         """An enclosure of g(k/q) at the present precision of flint."""
         entry = self._entry(k, q)
-        return point_ball(self.node, Fraction(k, q)) if entry is None else Num(entry).ball(arb(0))
+        return point_ball(self._formula, Fraction(k, q)) if entry is None else Num(entry).ball(arb(0))
 
     def constant(self, k: int, q: int) -> Node:
         """g(k/q) as an exact constant formula."""
@@ -124,7 +127,7 @@ class Profile:
             step = (len(self.table) - 1) // q
             return np.array([float(v) for v in self.table[::step]])
         with precision(PRECISIONS[0]):
-            return np.array([float(point_ball(self.node, Fraction(k, q)).mid()) for k in range(q + 1)])
+            return np.array([float(point_ball(self._formula, Fraction(k, q)).mid()) for k in range(q + 1)])
 
     def at_least(self, k: int, q: int, value: Fraction | int) -> bool:
         """The exact decision of value <= g(k/q)."""
@@ -170,6 +173,30 @@ class Profile:
     def capped(self) -> Profile:
         """Min(g, 1); for functions with values in [0, 1] the same metric."""
         return _combined("the minimum of a proven profile and 1", [self], lambda v: minimum(v[0], ONE))
+
+    def pieces(self) -> tuple[Piece, ...]:
+        """The maximal smooth pieces of g on (0, 1), each a formula without Min, Max, Abs, sign or Piecewise.
+
+        >>> [str(piece.right) for piece in Profile.from_expr("Min(sqrt(z)/0.5, 1)").pieces()]
+        ['1/4', '1']
+        """
+        return self._pieces
+
+    @cached_property
+    def _pieces(self) -> tuple[Piece, ...]:
+        if self.grid is not None:
+            raise Undecided(f"the profile is known at k/{self.grid} only; its smooth pieces are not")
+        return pieces_of(self._formula, Clock(10.0))
+
+    @property
+    def jump(self) -> Node:
+        """g(0+), exactly: the weight of Lambda = 0 (0 unless the formula steps at 0)."""
+        return evaluate(self.pieces()[0].node, Fraction(0))
+
+    @property
+    def _formula(self) -> Node:
+        assert self.node is not None
+        return self.node
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Profile):
@@ -224,18 +251,6 @@ def _combined(how: str, parts: list[Profile], build: Callable[[list[Node]], Node
             raise Undecided(f"g({k}/{grid}) = {value.text()} is irrational; a table combines only with rational values")
         values.append(value.value)
     return Profile(None, tuple(values), grid, prove_combination(how, Num(values[-1]), "the table"))
-
-
-def point_ball(node: Node | None, x: Fraction) -> arb:
-    """An enclosure of the formula at the rational x; the exact value is taken where balls alone see too little."""
-    assert node is not None
-    try:
-        ball = node.ball(arb(fmpq(x.numerator, x.denominator)))
-        if ball.is_finite() and (node.smooth or ball.rad() < arb(2) ** (-ctx.prec // 2)):
-            return ball
-    except Undefined:
-        pass
-    return evaluate(node, x).ball(arb(0))
 
 
 def _monomial(node: Node) -> tuple[Fraction, int, int] | None:
