@@ -219,7 +219,15 @@ class ECM:
     @property
     def proof(self) -> Proof:
         """How each condition was established, component by component."""
-        return Proof.joined([profile.proof for profile in self.components])
+        if len(self.components) == 1:
+            return self.components[0].proof
+        return Proof(
+            tuple(
+                attrs.evolve(condition, condition=f"g_{i}: {condition.condition}")
+                for i, profile in enumerate(self.components)
+                for condition in profile.proof.conditions
+            )
+        )
 
     @property
     def grid(self) -> int | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ecm._clock import Clock
 from ecm._errors import ECMError, ExpressionError, NotAnECM, Undecided
 from ecm._exact import PRECISIONS, evaluate, is_zero, point_ball, precision, sign
-from ecm._expression import ONE, Node, Num, Pow, Var, as_node, coefficient, minimum
+from ecm._expression import ONE, Function, Node, Num, Pow, Var, as_node, coefficient, minimum
 from ecm._parse import parse
 from ecm._pieces import Piece, pieces_of
 from ecm._proof import Proof, prove, prove_combination, prove_on_grid, prove_table
@@ -193,6 +193,60 @@ class Profile:
         """g(0+), exactly: the weight of Lambda = 0 (0 unless the formula steps at 0)."""
         return evaluate(self.pieces()[0].node, Fraction(0))
 
+    def power(self) -> tuple[Fraction, Fraction] | None:
+        """(p, alpha) if g = z**p/alpha, with p = 0 for g = sign(z)/alpha; None for any other g.
+
+        >>> Profile.from_expr("sqrt(z)/18").power(), Profile.from_expr("sign(z)/25").power()
+        ((Fraction(1, 2), Fraction(18, 1)), (Fraction(0, 1), Fraction(25, 1)))
+        """
+        if self.node is None:
+            return None
+        c, rest = coefficient(self.node)
+        if len(rest) != 1 or not c:
+            return None
+        factor = rest[0]
+        if isinstance(factor, Var):
+            return Fraction(1), 1 / c
+        if isinstance(factor, Function) and factor.name == "sign" and isinstance(factor.argument, Var):
+            return Fraction(0), 1 / c
+        if isinstance(factor, Pow) and isinstance(factor.base, Var) and isinstance(factor.exponent, Num):
+            return factor.exponent.value, 1 / c
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; equal profiles give equal data."""
+        if self.table is not None:
+            return {"values": [str(value) for value in self.table]}
+        return {"expr": self.text, "grid": self.grid}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Profile:
+        """The profile of such data, proven again."""
+        match data:
+            case {"values": list(values)}:
+                return cls.from_values(values)
+            case {"expr": str(text), "grid": (int() | None) as grid}:
+                return cls.from_expr(text, grid=grid)
+        raise ExpressionError(f"{str(data)[:80]!r} is no profile; it has 'expr' and 'grid', or 'values'")
+
+    def source(self) -> str:
+        """The call that makes an equal profile (or metric), without the class: from_expr('z/18')."""
+        if self.table is not None:
+            return f"from_values({[str(v) for v in self.table]})"
+        return f"from_expr({self.text!r}{'' if self.grid is None else f', grid={self.grid}'})"
+
+    def latex(self) -> str:
+        """LaTeX of g; a table is shown by its first and last values."""
+        if self.table is not None:
+            shown = [str(v) for v in (self.table if len(self.table) <= 6 else (*self.table[:3], *self.table[-2:]))]
+            if len(self.table) > 6:
+                shown.insert(3, r"\ldots")
+            return rf"\left({', '.join(shown)}\right)_{{k/{self.grid}}}"
+        import sympy
+
+        text: str = sympy.latex(self._formula.sympy(sympy.Symbol("z", nonnegative=True)))
+        return text
+
     @property
     def _formula(self) -> Node:
         assert self.node is not None
@@ -207,9 +261,7 @@ class Profile:
         return hash((self.node, self.table, self.grid))
 
     def __repr__(self) -> str:
-        if self.table is not None:
-            return f"Profile.from_values({[str(v) for v in self.table]})"
-        return f"Profile.from_expr({self.text!r}{'' if self.grid is None else f', grid={self.grid}'})"
+        return f"Profile.{self.source()}"
 
 
 def _checked_grid(grid: int) -> int:
