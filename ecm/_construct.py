@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ecm._bound import least_gap
 from ecm._breakout import Breakout
 from ecm._cache import recall, remember
 from ecm._errors import DesignError
@@ -46,7 +47,8 @@ def construct(caps: Ints, target: Floats, seed: int = 0, effort: Effort = "fast"
     found = greedy(caps, goal)
     if 2 <= q <= LARGEST_SEARCH and budget:
         with _progress(STEPS[effort]) as report:
-            blocks = Breakout(blocks_of(found), caps, goal, seed).run(STEPS[effort], report)
+            search = Breakout(blocks_of(found), caps, goal, seed, enough=least_gap(caps, goal))
+            blocks = search.run(STEPS[effort], report)
         found = outcomes_of(blocks, budget)
     remember(key, found)
     return found

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from ecm._construct import VERSION, Effort, construct
+from ecm._construct import LARGEST_SEARCH, STEPS, VERSION, Effort, construct
 from ecm._errors import DesignError
 from ecm._outcomes import Outcomes
 
@@ -305,10 +305,12 @@ def make_design(
         raise DesignError(f"budget = {budget!r}: a design has a whole number of outcomes, at least 1")
     provenance: dict[str, Any] = {"source": "make_design", "kind": kind, "version": VERSION}
     if kind == "periodic":
-        maps = [metric[i].allocate(budget, q).weights for i in range(len(metric.components))]
+        method = "exact" if q <= LARGEST_SEARCH else "slopes"
+        maps = [metric[i].allocate(budget, q, method=method).weights for i in range(len(metric.components))]
         return Design.from_weights(metric, maps, q, budget, provenance)
+    provenance |= {"seed": seed, "effort": effort, "steps": STEPS[effort] if q <= LARGEST_SEARCH else 0}
     lists = []
     for profile, caps in zip(metric.components, metric.floors(budget, q), strict=True):
         found = construct(caps, budget * profile.values(q), seed, effort)
         lists.append(Outcomes(q, budget, found.starts, found.gaps))
-    return Design(metric, q, budget, tuple(lists), kind, None, provenance | {"seed": seed, "effort": effort})
+    return Design(metric, q, budget, tuple(lists), kind, None, provenance)

@@ -1,0 +1,235 @@
+"""How many outcomes are worth their forward passes: good budgets, the smallest one for an eps, eps against B."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import count
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from ecm._bound import feasible, least_gap
+from ecm._construct import Effort, construct
+from ecm._design import Kind
+from ecm._errors import DesignError
+from ecm._greedy import worst_gap
+from ecm._number import exact
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ecm._metric import ECM
+
+PER_ALPHA = 128
+LOSS = 1 / 8
+TIE = 1e-9  # B g(1/q) counts as whole this close below a whole number; the exact caps decide later
+
+
+def _first_slopes(metric: ECM, q: int) -> list[float]:
+    """g(1/q) of every component that is not zero."""
+    return [float(p.values(q)[1]) for p in metric.components if not p.is_zero]
+
+
+def propose_budgets(metric: ECM, q: int = 255, limit: int | None = None) -> tuple[int, ...]:
+    """Budgets that waste little: the smallest B with B g(1/q) >= m, for m = 1, 2, ..., up to `limit`.
+
+    At most floor(B g(1/q)) dividers may share a gap, and c(x, y) <= (y - x) floor(B g(1/q)). Below m/g(1/q) outcomes
+    the last of m dividers is missing everywhere, so where g(1/q) is small (z, log1p) only budgets a little above a
+    multiple of 1/g(1/q) are good. With several components the smallest g(1/q) counts. Default limit: four times
+    `default_budget`.
+
+    >>> from ecm import ECM
+    >>> propose_budgets(ECM.from_expr("z"), limit=800)
+    (255, 510, 765)
+    >>> propose_budgets(ECM.from_expr("log(1+z)"), limit=800)
+    (256, 511, 767)
+    """
+    slopes = _first_slopes(metric, q)
+    if not slopes:
+        return (1,)
+    most = 4 * default_budget(metric, q) if limit is None else limit
+    steps = range(1, floor(most * min(slopes) + TIE) + 1)
+    return tuple(sorted({ceil(m / min(slopes) - TIE) for m in steps}))
+
+
+def default_budget(metric: ECM, q: int = 255) -> int:
+    """B = 128 alpha, alpha = 1/g(1) of the largest component, or the next budget above that loses little at one level.
+
+    "Little": floor(B g(1/q)) >= 7/8 B g(1/q) for every component. If g is one step (l0), B = alpha is exact.
+
+    >>> from ecm import ECM
+    >>> [default_budget(ECM.from_expr(text)) for text in ("z**0.5/18", "z/18", "sign(z)/18", "log(1+z)")]
+    [2304, 4590, 18, 256]
+    """
+    slopes = np.array(_first_slopes(metric, q))
+    if not len(slopes):
+        return 1
+    tops = [float(p.values(q)[-1]) for p in metric.components if not p.is_zero]
+    flat = all(top <= slope for top, slope in zip(tops, slopes, strict=True))
+    first = ceil((1 if flat else PER_ALPHA) / max(tops) - TIE)
+    last = first + ceil(2 / float(slopes.min()))
+    budgets = np.arange(first, last + 1)[:, None]
+    losses = (1 - np.floor(budgets * slopes + TIE) / (budgets * slopes)).max(axis=1)
+    good = np.flatnonzero(losses <= LOSS)
+    return int(budgets[good[0] if len(good) else int(losses.argmin()), 0])
+
+
+def _reaches_periodic(metric: ECM, budget: int, wanted: Fraction, q: int) -> bool:
+    from ecm._dynamic import climb
+    from ecm._tube import Tube
+
+    tubes = [Tube.of(profile, budget, q) for profile in metric.components]
+    return all(climb(tube.least(wanted), tube.caps) is not None for tube in tubes)
+
+
+def _may_reach(metric: ECM, budget: int, epsilon: float, q: int) -> bool:
+    """False proves that no design of `budget` outcomes comes within epsilon of every g."""
+    for profile, caps in zip(metric.components, metric.floors(budget, q), strict=True):
+        target = budget * profile.values(q)
+        if not feasible(caps, np.ceil(target - budget * epsilon - 1e-9).astype(np.int64)):
+            return False
+    return True
+
+
+def budget_bound(metric: ECM, epsilon: float, q: int = 255, limit: int | None = None) -> int:
+    """The smallest B that the propagation bound does not rule out: no design of fewer outcomes has eps_max <= epsilon.
+
+    >>> from ecm import ECM
+    >>> budget_bound(ECM.from_expr("z"), 0.0, limit=300)
+    255
+    """
+    for budget in count(1):
+        if limit is not None and budget > limit:
+            raise DesignError(f"no budget up to {limit} can reach epsilon = {epsilon} at q = {q}: raise one of them")
+        if _may_reach(metric, budget, epsilon, q):
+            return budget
+    raise AssertionError
+
+
+def smallest_budget(
+    metric: ECM,
+    epsilon: float | Fraction | str,
+    q: int = 255,
+    *,
+    kind: Kind = "aperiodic",
+    seed: int = 0,
+    effort: Effort = "fast",
+    limit: int | None = None,
+) -> int:
+    """The smallest budget whose design of that kind has eps_max <= epsilon.
+
+    "periodic": proved; every smaller budget misses epsilon. "aperiodic": found, not proved; make_design with this
+    seed and effort reaches epsilon at the answer. Smaller budgets were tried, ruled out by `budget_bound`'s argument,
+    or passed over because the construction would have had to be 4 % better there than at a budget just below. Larger
+    budgets may miss epsilon again: eps is not monotone in B.
+
+    >>> from ecm import ECM
+    >>> metric = ECM.from_expr("z**0.5")
+    >>> smallest_budget(metric, 0.1, q=64), smallest_budget(metric, 0.1, q=64, kind="periodic")
+    (22, 74)
+    """
+    wanted = exact(epsilon, "epsilon")
+    if wanted < 0 or (wanted == 0 and limit is None):
+        raise DesignError(f"epsilon = {epsilon}: write a positive number, or 0 with a limit=")
+    most = limit if limit is not None else ceil((q * q + q) / (2 * wanted))
+    if kind == "periodic":
+        from ecm._frontier import smallest_budget as smallest_periodic
+
+        budget = max(smallest_periodic(profile, wanted, q, limit=most) for profile in metric.components)
+        while budget <= most and not _reaches_periodic(metric, budget, wanted, q):
+            budget += 1
+    else:
+        budget = 1
+        while budget <= most and not _may_reach(metric, budget, float(wanted), q):
+            budget += 1
+        while budget <= most:
+            worst = _worst(metric, budget, q, seed, effort) if _may_reach(metric, budget, float(wanted), q) else None
+            if worst is not None and worst <= budget * float(wanted) + 1e-9:
+                return budget
+            # where the caps allow it the worst gap is about 2.6 outcomes whatever B is: go where that is enough
+            ahead = 0.96 * worst / float(wanted) if worst is not None and worst < 4 and wanted else 0
+            budget = max(budget + 1, floor(ahead))
+    if budget > most:
+        raise DesignError(f"no budget up to {most} reached epsilon = {epsilon} at q = {q}: raise limit= or epsilon")
+    return budget
+
+
+def _worst(metric: ECM, budget: int, q: int, seed: int, effort: Effort) -> float:
+    """Worst gap over all components, in outcomes, of the aperiodic design."""
+    worst = 0.0
+    for profile, caps in zip(metric.components, metric.floors(budget, q), strict=True):
+        target = budget * profile.values(q)
+        worst = max(worst, worst_gap(construct(caps, target, seed, effort), target))
+    return worst
+
+
+@attrs.frozen
+class FrontierPoint:
+    """eps_max at one budget: of the aperiodic design found, of the best periodic one, and a bound below all designs."""
+
+    budget: int
+    aperiodic: float
+    periodic: float
+    bound: float
+
+
+def frontier(
+    metric: ECM, budgets: Iterable[int], q: int = 255, *, seed: int = 0, effort: Effort = "fast"
+) -> tuple[FrontierPoint, ...]:
+    """eps_max against B, in the order given, for both kinds of design and the propagation bound.
+
+    >>> from ecm import ECM
+    >>> point, = frontier(ECM.from_expr("z**0.5"), [20], q=16)
+    >>> point.bound <= point.aperiodic < point.periodic
+    True
+    """
+    points = []
+    for budget in budgets:
+        parts = list(zip(metric.components, metric.floors(budget, q), strict=True))
+        bound = max(least_gap(caps, budget * profile.values(q)) for profile, caps in parts)
+        periodic = max(metric[i].allocate(budget, q).eps for i in range(len(parts)))
+        found = _worst(metric, budget, q, seed, effort)
+        points.append(FrontierPoint(budget, found / budget, periodic, bound / budget))
+    return tuple(points)
+
+
+def plot_frontier(metric: ECM, budgets: Iterable[int] | None = None, q: int = 255, **options: Any) -> Figure:
+    """The frontier as a figure: eps_max of both kinds and the lower bound against B, both axes logarithmic.
+
+    Without budgets: about ten, from an eighth of the default budget to eight times it. `options` go to `frontier`.
+
+    >>> from ecm import ECM
+    >>> plot_frontier(ECM.from_expr("z**0.5"), [8, 16], q=16).axes[0].get_xlabel()
+    'budget B (forward passes a certificate)'
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
+
+    if budgets is None:
+        middle = default_budget(metric, q)
+        budgets = sorted({max(1, round(middle * 2.0**e)) for e in np.arange(-3, 3.1, 2 / 3)})
+    points = frontier(metric, budgets, q, **options)
+    figure = Figure(figsize=(6.4, 4.4), dpi=120, layout="constrained")
+    axes = figure.subplots()
+    x = [p.budget for p in points]
+    curves = (
+        ("periodic, optimal", "#D55E00", "s-", [p.periodic for p in points]),
+        ("aperiodic, found", "#0072B2", "o-", [p.aperiodic for p in points]),
+        ("lower bound for any design", "#555555", "--", [p.bound for p in points]),
+    )
+    for label, colour, style, y in curves:
+        axes.plot(x, [v if v > 0 else np.nan for v in y], style, color=colour, label=label, markersize=4)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+    axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+    axes.set_xlabel("budget B (forward passes a certificate)")
+    axes.set_ylabel("eps_max = max (g - c/B)")
+    texts = ", ".join(p.text for p in metric.components)
+    axes.set_title(f"g = {texts if len(texts) < 60 else texts[:57] + '...'}, q = {q}")
+    axes.grid(which="both", alpha=0.25)
+    axes.legend()
+    return figure
