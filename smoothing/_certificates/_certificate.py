@@ -67,7 +67,7 @@ class Certificate:
     @property
     def strength(self) -> tuple[bool, Fraction, bool]:
         """Sorts certificates of one image and one threat by inclusion of their balls; absent ones come first."""
-        return self.everywhere, Fraction(-1) if self.radius is None else self.radius, self.closed
+        return (False, Fraction(-1), False) if self.radius is None else (self.everywhere, self.radius, self.closed)
 
     def covers(self, distance: int | Fraction) -> bool:
         """Whether points at exactly this metric distance are certified."""

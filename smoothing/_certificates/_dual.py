@@ -45,10 +45,12 @@ def best_of_rows(gains: Ints, costs: Ints, m: int) -> tuple[Ints, Ints]:
     step = max(1, _CELLS // gains.shape[1])
     for start in range(0, len(gains), step):
         part = gains[start : start + step]
-        reduced = part * np.int64(m) - costs
-        best = np.argmax(reduced, axis=1)[:, None]
-        values[start : start + step] = np.take_along_axis(reduced, best, axis=1)[:, 0]
-        chosen[start : start + step] = np.take_along_axis(part, best, axis=1)[:, 0]
+        reduced = part * np.int64(m)
+        reduced -= costs
+        rows = np.arange(len(part))
+        best = np.argmax(reduced, axis=1)
+        values[start : start + step] = reduced[rows, best]
+        chosen[start : start + step] = part[rows, best]
     return np.maximum(values, 0), np.where(values > 0, chosen, 0)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
+Floats = NDArray[np.float64]
 
 _CELLS = 1 << 18  # entries of the arrays of one chunk of features: they should stay in the cache
 _FINE, _STEP = 512, 1.01
@@ -78,17 +79,17 @@ class Touch:
         return menu(self.scheme.q)
 
     @cached_property
-    def _column(self) -> Shorts:
+    def _column(self) -> Ints:
         """Index into `moves` of every distance 0..q+1; the last, len(moves), is for q + 1 = never."""
         column = np.searchsorted(self.moves, np.arange(self.scheme.q + 2), side="right") - 1
         column[-1] = len(self.moves)
-        return column.astype(np.int32)
+        return column.astype(np.int64)
 
     @cached_property
-    def _tables(self) -> dict[int, tuple[Shorts, Shorts]] | None:
+    def _tables(self) -> dict[int, tuple[Ints, Ints]] | None:
         """Columns by level and outcome for all levels, where they are small enough to be kept."""
-        finite = max(outcomes.finite for outcomes in self.scheme.design.outcomes)
-        if (self.scheme.q + 1) * (finite + 1) > 1 << 22:
+        entries = sum((self.scheme.q + 1) * (outcomes.finite + 1) for outcomes in self.scheme.design.outcomes)
+        if entries > 1 << 22:
             return None
         return {c: self._columns(c, np.arange(self.scheme.q + 1)) for c in self._components}
 
@@ -97,15 +98,15 @@ class Touch:
         """Components that show anything at all; features of the others never touch a sample."""
         return [c for c, outcomes in enumerate(self.scheme.design.outcomes) if outcomes.finite]
 
-    def _columns(self, component: int, levels: Ints) -> tuple[Shorts, Shorts]:
+    def _columns(self, component: int, levels: Ints) -> tuple[Ints, Ints]:
         up, down = distances(self.scheme.design.outcomes[component], levels)
         return self._column[up], self._column[down]
 
     @cached_property
     def _positions(self) -> list[Ints]:
-        """Cyclic coupling: where in the arranged list each finite outcome of a component stands."""
+        """Cyclic coupling: where in the arranged list each finite outcome of a component stands, and one infinite."""
         inverse = np.argsort(self.scheme.lists, axis=1)
-        return [row[: o.finite] for row, o in zip(inverse, self.scheme.design.outcomes, strict=True)]
+        return [np.append(row[: o.finite], 0) for row, o in zip(inverse, self.scheme.design.outcomes, strict=True)]
 
     def gains(self, levels: Ints, worth: Ints) -> Iterator[tuple[int, Ints, Ints]]:
         """(component, features, gains [features, moves]) for chunks of all features that show anything.
@@ -122,7 +123,7 @@ class Touch:
         for chunk in self._chunks(0):
             _, shown, brings = self._used(0, chunk[chunk < self.scheme.sites], worth)
             sums.append(np.where(shown, brings, 0).sum(axis=1))
-        return np.concatenate(sums)
+        return np.concatenate(sums).astype(np.int64)
 
     def _chunks(self, component: int) -> Iterator[Ints]:
         mine = np.flatnonzero(self.scheme.component == component)
@@ -132,16 +133,18 @@ class Touch:
         for start in range(0, len(mine), step):
             yield mine[start : start + step]
 
-    def _used(self, component: int, features: Ints, worth: Ints) -> tuple[Ints | None, NDArray[np.bool_], Ints]:
-        """What is used by the features: outcome ids [features, uses] (None: all finite ones in order), whether the
+    def _used(self, component: int, features: Ints, worth: Ints) -> tuple[Ints | None, NDArray[np.bool_], Floats]:
+        """What is used by the features: outcome ids [features, uses] (None: 0..finite in order), whether the
         outcome has a divider, and the worth of the sample in which it is used."""
         scheme, finite = self.scheme, self.scheme.design.outcomes[component].finite
+        exact = worth.astype(np.float64)
         if scheme.coupling == "cyclic":
             # Only finite outcomes matter: outcome o is used at sample (position of o - offset) mod B.
-            late = self._positions[component] - scheme.offsets[scheme.site[features]][:, None]
-            return None, np.array(True), np.concatenate([worth, worth])[late + scheme.total]
+            late = scheme.total - scheme.offsets[scheme.site[features]]
+            brings = np.concatenate([exact, exact]).take(self._positions[component] + late[:, None])
+            return None, np.arange(finite + 1) < finite, brings
         ids = np.minimum(scheme.outcome(features[:, None], np.arange(scheme.samples)), finite)
-        return ids, ids < finite, np.broadcast_to(worth, ids.shape)
+        return ids, ids < finite, np.broadcast_to(exact, ids.shape)
 
     def _chunk(self, component: int, features: Ints, levels: Ints, worth: Ints) -> Ints:
         if self._tables is not None:
@@ -150,17 +153,16 @@ class Touch:
             distinct, at = np.unique(levels, return_inverse=True)
             up, down = self._columns(component, distinct)
         ids, _, brings = self._used(component, features, worth)
-        if ids is None:
-            columns = up[at, :-1], down[at, :-1]
-        else:
-            columns = up[at[:, None], ids], down[at[:, None], ids]
-        first, second = (self._cumulated(column, brings) for column in columns)
-        return np.maximum(first, second)
+        gains = []
+        for table in (up, down):
+            columns = table.take(at, axis=0) if ids is None else table[at[:, None], ids]
+            gains.append(self._cumulated(columns, brings))
+        return np.maximum(*gains)
 
-    def _cumulated(self, columns: Shorts, brings: Ints) -> Ints:
+    def _cumulated(self, columns: Ints, brings: Floats) -> Ints:
         """Gain of moving at most moves[a] levels (up to just before moves[a+1]) in one direction."""
         rows, width = len(columns), len(self.moves) + 1
-        key = columns + (np.arange(rows) * width)[:, None]
-        # bincount adds in doubles: exact, as a sum of worths stays below 2**53 (checked where worths are made)
-        sums = np.bincount(key.ravel(), brings.ravel(), minlength=rows * width).reshape(rows, width)
+        columns += (np.arange(rows) * width)[:, None]
+        # Sums of doubles, exact: all worths are integers and together stay below 2**53.
+        sums = np.bincount(columns.ravel(), brings.ravel(), minlength=rows * width).reshape(rows, width)
         return np.cumsum(sums[:, :-1], axis=1).astype(np.int64)
