@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from ecm._bound import feasible, least_gap
-from ecm._construct import Effort, construct
+from ecm._construct import LARGEST_SEARCH, Effort, construct
 from ecm._design import Kind
 from ecm._errors import DesignError
 from ecm._greedy import worst_gap
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PER_ALPHA = 128
 LOSS = 1 / 8
+DENSE = 8  # dividers a gap
 TIE = 1e-9  # B g(1/q) counts as whole this close below a whole number; the exact caps decide later
 
 
@@ -33,8 +34,25 @@ def _first_slopes(metric: ECM, q: int) -> list[float]:
     return [float(p.values(q)[1]) for p in metric.components if not p.is_zero]
 
 
+def _a_little_above(metric: ECM, budget: int, q: int) -> int:
+    """The first of budget, and a few outcomes more, whose lower bound is near the least of them.
+
+    At B = m/g(1/q) exactly, a strictly concave g leaves no room at two levels, three levels, ...; a few outcomes above
+    it does. From 8 dividers a gap on, and on grids too large for the bound, the budget stays as it is.
+    """
+    if q > LARGEST_SEARCH or budget * min(_first_slopes(metric, q)) >= DENSE:
+        return budget
+    alpha = 1 / max(float(p.values(q)[-1]) for p in metric.components)
+    choices = sorted({budget + ceil(extra * alpha - TIE) for extra in (0, 1, 2, 4, 8, 16)})
+    gaps = []
+    for choice in choices:
+        floors = zip(metric.components, metric.floors(choice, q), strict=True)
+        gaps.append(max(least_gap(caps, choice * profile.values(q)) for profile, caps in floors))
+    return next(choice for choice, gap in zip(choices, gaps, strict=True) if gap <= 1.25 * min(gaps) + TIE)
+
+
 def propose_budgets(metric: ECM, q: int = 255, limit: int | None = None) -> tuple[int, ...]:
-    """Budgets that waste little: the smallest B with B g(1/q) >= m, for m = 1, 2, ..., up to `limit`.
+    """Budgets that waste little: a little above the smallest B with B g(1/q) >= m, for m = 1, 2, ..., up to `limit`.
 
     At most floor(B g(1/q)) dividers may share a gap, and c(x, y) <= (y - x) floor(B g(1/q)). Below m/g(1/q) outcomes
     the last of m dividers is missing everywhere, so where g(1/q) is small (z, log1p) only budgets a little above a
@@ -45,24 +63,26 @@ def propose_budgets(metric: ECM, q: int = 255, limit: int | None = None) -> tupl
     >>> propose_budgets(ECM.from_expr("z"), limit=800)
     (255, 510, 765)
     >>> propose_budgets(ECM.from_expr("log(1+z)"), limit=800)
-    (256, 511, 767)
+    (262, 523, 779)
     """
     slopes = _first_slopes(metric, q)
     if not slopes:
         return (1,)
     most = 4 * default_budget(metric, q) if limit is None else limit
     steps = range(1, floor(most * min(slopes) + TIE) + 1)
-    return tuple(sorted({ceil(m / min(slopes) - TIE) for m in steps}))
+    found = {_a_little_above(metric, ceil(m / min(slopes) - TIE), q) for m in steps}
+    return tuple(sorted(budget for budget in found if budget <= most))
 
 
 def default_budget(metric: ECM, q: int = 255) -> int:
     """B = 128 alpha, alpha = 1/g(1) of the largest component, or the next budget above that loses little at one level.
 
-    "Little": floor(B g(1/q)) >= 7/8 B g(1/q) for every component. If g is one step (l0), B = alpha is exact.
+    "Little": floor(B g(1/q)) >= 7/8 B g(1/q) for every component. If g is one step (l0), B = alpha is exact; if it is
+    linear, B = q alpha is.
 
     >>> from ecm import ECM
     >>> [default_budget(ECM.from_expr(text)) for text in ("z**0.5/18", "z/18", "sign(z)/18", "log(1+z)")]
-    [2304, 4590, 18, 256]
+    [2304, 4590, 18, 262]
     """
     slopes = np.array(_first_slopes(metric, q))
     if not len(slopes):
@@ -74,7 +94,7 @@ def default_budget(metric: ECM, q: int = 255) -> int:
     budgets = np.arange(first, last + 1)[:, None]
     losses = (1 - np.floor(budgets * slopes + TIE) / (budgets * slopes)).max(axis=1)
     good = np.flatnonzero(losses <= LOSS)
-    return int(budgets[good[0] if len(good) else int(losses.argmin()), 0])
+    return _a_little_above(metric, int(budgets[good[0] if len(good) else int(losses.argmin()), 0]), q)
 
 
 def _reaches_periodic(metric: ECM, budget: int, wanted: Fraction, q: int) -> bool:

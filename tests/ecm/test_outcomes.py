@@ -1,0 +1,76 @@
+"""Outcomes count splits as a direct look at every pair does, and refuse what is no list of partitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecm import DesignError, Outcomes
+
+
+@st.composite
+def outcome_lists(draw: st.DrawFn, q_most: int = 9) -> Outcomes:
+    q = draw(st.integers(1, q_most))
+    rows = draw(st.lists(st.sets(st.integers(1, q)), max_size=8))
+    return Outcomes.from_rows([sorted(row) for row in rows], q, len(rows) + draw(st.integers(0, 3)) + (not rows))
+
+
+def by_hand(outcomes: Outcomes, x: int, y: int) -> int:
+    """How many outcomes have a divider in one of the gaps x+1..y."""
+    return sum(any(x < gap <= y for gap in row) for row in outcomes.rows())
+
+
+@given(outcome_lists())
+def test_splits_are_counted_as_by_hand(outcomes: Outcomes) -> None:
+    """c(x, y) is the number of outcomes with a divider between x and y, for every pair."""
+    for x, row in enumerate(outcomes.splits()):
+        assert row.tolist() == [by_hand(outcomes, x, y) for y in range(x, outcomes.q + 1)]
+
+
+@given(outcome_lists())
+def test_extremes_are_over_all_pairs_at_a_distance(outcomes: Outcomes) -> None:
+    """least, most and total are the minimum, maximum and sum of c(x, x+k) over x."""
+    for k in range(outcomes.q + 1):
+        counts = [by_hand(outcomes, x, x + k) for x in range(outcomes.q + 1 - k)]
+        assert (outcomes.least[k], outcomes.most[k], outcomes.total[k]) == (min(counts), max(counts), sum(counts))
+
+
+@given(st.integers(1, 12), st.dictionaries(st.integers(1, 12), st.integers(0, 3), max_size=4))
+def test_full_offset_sets_split_min_j_k(q: int, weights: dict[int, int]) -> None:
+    """The periodic outcomes of width j separate every pair at distance k exactly min(j, k) times."""
+    weights = {j: w for j, w in weights.items() if j <= q}
+    budget = sum(j * w for j, w in weights.items()) + 1
+    outcomes = Outcomes.from_weights(weights, q, budget)
+    expected = [sum(w * min(j, k) for j, w in weights.items()) for k in range(q + 1)]
+    assert outcomes.least.tolist() == outcomes.most.tolist() == expected
+    assert outcomes.infinite == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "q", "budget", "word"),
+    [
+        ([[0]], 4, 2, "outside"),
+        ([[5]], 4, 2, "outside"),
+        ([[2, 2]], 4, 2, "increasing"),
+        ([[3, 1]], 4, 2, "increasing"),
+        ([[1], [2], [3]], 4, 2, "budget"),
+        ([[1.5]], 4, 2, "integers"),
+        ([[1]], 0, 2, "q >= 1"),
+    ],
+)
+def test_what_is_no_list_of_partitions_is_refused(rows: list[list[int]], q: int, budget: int, word: str) -> None:
+    """Gaps outside 1..q, repeated or falling gaps, fractions and too many rows raise DesignError."""
+    with pytest.raises(DesignError, match=word):
+        Outcomes.from_rows(rows, q, budget)
+
+
+def test_outcomes_cannot_be_changed_afterwards() -> None:
+    """Neither the object's arrays nor the arrays it was made from reach its content."""
+    gaps = np.array([1, 3])
+    outcomes = Outcomes(4, 2, np.array([0, 2]), gaps)
+    gaps[0] = 2
+    assert outcomes.gaps.tolist() == [1, 3]
+    with pytest.raises(ValueError, match="read-only"):
+        outcomes.gaps[0] = 2
