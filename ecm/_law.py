@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecm._deadline import within
 from ecm._errors import ECMError
+from ecm._expression import Node
+from ecm._pieces import Piece
 from ecm._profile import Profile
 
 Floats = NDArray[np.float64]
@@ -22,8 +24,8 @@ Function = Callable[[Floats], Floats]
 Z = sympy.Symbol("z", positive=True)
 U = sympy.Symbol("u", positive=True)
 
-_SECONDS = 0.5  # for making one formula nicer
-_NOTHING = sympy.Float("1e-40", 50)  # an atom below this, computed to 60 digits, is none: the pieces join smoothly
+_SECONDS = 0.25  # for making one formula nicer
+_NOTHING = 1e-24  # a mass below this is none: the pieces join smoothly (kinks without a closed form have 30 digits)
 
 
 @attrs.frozen
@@ -34,7 +36,7 @@ class Atom:
     mass: sympy.Expr
 
     def __str__(self) -> str:
-        return f"{self.mass} at {'inf' if self.location == sympy.oo else self.location}"
+        return f"{_text(self.mass)} at {_text(self.location)}"
 
 
 @attrs.frozen
@@ -60,12 +62,12 @@ class Density:
         """The conditional law by its name, where it has one: a Beta(p, 1), stretched if it ends before 1."""
         if self.power is None or self.lower != 0:
             return ""
-        stretch = "" if self.upper == 1 else f"({self.upper})*"
-        return f"{stretch}Beta({self.power[1]}, 1)"
+        stretch = "" if self.upper == 1 else f"({_text(self.upper)})*"
+        return f"{stretch}Beta({_text(self.power[1])}, 1)"
 
     def __str__(self) -> str:
-        known = f" = {self.mass} * {self.name}" if self.name else ""
-        return f"{self.formula} on ({self.lower}, {self.upper}), mass {self.mass}{known}"
+        formula, lower, upper, mass = map(_text, (self.formula, self.lower, self.upper, self.mass))
+        return f"{formula} on ({lower}, {upper}), mass {mass}" + (f" = {mass} * {self.name}" if self.name else "")
 
 
 @attrs.frozen(repr=False, slots=False, eq=False)
@@ -84,8 +86,8 @@ class Law:
     """
 
     profile: Profile
-    pieces: tuple[tuple[sympy.Expr, sympy.Expr, sympy.Expr], ...]
-    """(lower, upper, g in the symbol z), covering (0, 1] in order; g is smooth inside each."""
+    pieces: tuple[Piece, ...]
+    """The smooth pieces of g, covering (0, 1] in order."""
 
     @classmethod
     def of(cls, profile: Profile) -> Law:
@@ -95,29 +97,30 @@ class Law:
                 f"g is known only at k/{profile.grid}, so Lambda has no continuous law; "
                 f"write .quantized({profile.grid}) for the law on that grid"
             )
-        return cls(profile, tuple((a, b, _in_z(g)) for a, b, g in profile.pieces()))
+        return cls(profile, profile.pieces())
 
     # ---- symbolic --------------------------------------------------------------------------------------------------
 
     @cached_property
+    def _formulas(self) -> tuple[tuple[sympy.Expr, sympy.Expr, sympy.Expr], ...]:
+        """(lower, upper, g in the symbol z) of each piece."""
+        return tuple((p.left.sympy(), p.right.sympy(), p.node.sympy(Z)) for p in self.pieces)
+
+    @cached_property
     def _rising(self) -> tuple[sympy.Expr, ...]:
         """P(Lambda <= z) inside each piece."""
-        return tuple(_nicer(g - Z * g.diff(Z)) for _, _, g in self.pieces)
+        return tuple(_nicer(g - Z * g.diff(Z)) for _, _, g in self._formulas)
 
     @cached_property
     def start(self) -> sympy.Expr:
         """g(0+), the probability that Lambda = 0."""
-        g = self.pieces[0][2]
-        value = g.subs(Z, 0)
-        if not value.is_finite:
-            value = within(_SECONDS * 4, lambda: sympy.limit(g, Z, 0, "+"), sympy.Float(float(self.profile(1e-300))))
-        return _nicer(value)
+        return self.profile.jump.sympy(None)
 
     @cached_property
     def densities(self) -> tuple[Density, ...]:
         """The smooth parts, in order, those of mass 0 (where g is linear) left out."""
         found = []
-        for (a, b, g), rising in zip(self.pieces, self._rising, strict=True):
+        for (a, b, g), rising in zip(self._formulas, self._rising, strict=True):
             formula = _nicer(-Z * g.diff(Z, 2))
             if formula != 0:
                 low = self.start if a == 0 else rising.subs(Z, a)
@@ -127,24 +130,24 @@ class Law:
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
         """The widths of positive probability, ascending, infinity last."""
-        slopes = [g.diff(Z) for _, _, g in self.pieces]
-        last = self.pieces[-1][2]
+        slopes = [g.diff(Z) for _, _, g in self._formulas]
+        last = self._formulas[-1][2]
         found = [(sympy.Integer(0), self.start)]
-        for (_, b, _), left, right in zip(self.pieces[:-1], slopes[:-1], slopes[1:], strict=True):
+        for (_, b, _), left, right in zip(self._formulas[:-1], slopes[:-1], slopes[1:], strict=True):
             found.append((b, b * (left - right).subs(Z, b)))
         found.append((sympy.Integer(1), slopes[-1].subs(Z, 1)))
         found.append((sympy.oo, 1 - last.subs(Z, 1)))
-        return tuple(Atom(place, _nicer(mass)) for place, mass in found if abs(mass.evalf(60)) > _NOTHING)
+        return tuple(Atom(place, _nicer(mass)) for place, mass in found if abs(mass.evalf(30)) > _NOTHING)
 
     @property
     def split_formula(self) -> sympy.Expr:
         """g on (0, 1], in the symbol z."""
-        return _joined(tuple((b, g) for _, b, g in self.pieces))
+        return _joined(tuple((b, g) for _, b, g in self._formulas))
 
     @property
     def cdf_formula(self) -> sympy.Expr:
         """P(Lambda <= z) for 0 < z < 1, in the symbol z."""
-        return _joined(tuple((b, f) for (_, b, _), f in zip(self.pieces, self._rising, strict=True)))
+        return _joined(tuple((b, f) for (_, b, _), f in zip(self._formulas, self._rising, strict=True)))
 
     def quantile_formula(self, seconds: float = 5.0) -> sympy.Expr | None:
         """The quantile function in the symbol u, or None where it has no closed form that sympy finds in time.
@@ -153,14 +156,14 @@ class Law:
         Piecewise((4*u**2, u <= 1/2), (1, True))
         """
         cases: list[tuple[sympy.Expr, sympy.Expr]] = []  # (width, up to this u)
-        for (a, b, _), rising in zip(self.pieces, self._rising, strict=True):
+        for (a, b, _), rising in zip(self._formulas, self._rising, strict=True):
             cases.append((a, self.start if a == 0 else rising.subs(Z, a)))
             if rising.has(Z):
                 inverse = within(seconds, partial(_inverse, rising, a, b), None)
                 if inverse is None:
                     return None
                 cases.append((inverse, rising.subs(Z, b)))
-        cases += [(sympy.Integer(1), self.pieces[-1][2].subs(Z, 1)), (sympy.oo, sympy.Integer(1))]
+        cases += [(sympy.Integer(1), self._formulas[-1][2].subs(Z, 1)), (sympy.oo, sympy.Integer(1))]
         bounds = [sympy.Integer(0), *(bound for _, bound in cases)]
         kept = [
             (f, bound)
@@ -173,28 +176,29 @@ class Law:
 
     @cached_property
     def _ends(self) -> Floats:
-        return np.array([float(b) for _, b, _ in self.pieces])
+        return np.array([float(piece.right) for piece in self.pieces])
 
     @cached_property
     def _functions(self) -> tuple[tuple[Function, Function], ...]:
         """(distribution function, density) of each piece on float arrays."""
-        both = zip(self._rising, self.pieces, strict=True)
-        return tuple((_numeric(rising), _numeric(-Z * g.diff(Z, 2))) for rising, (_, _, g) in both)
+        return tuple((partial(_cdf_inside, p.node), partial(_density_inside, p.node)) for p in self.pieces)
 
     @cached_property
     def _inverses(self) -> tuple[tuple[float, float, float, Function], ...]:
         """For each piece: its lower end, P(Lambda <= z) at both ends, and the quantile function between them."""
         powers = {d.lower: d.power for d in self.densities}
         found = []
-        for (a, b, _), rising, (function, _) in zip(self.pieces, self._rising, self._functions, strict=True):
-            low, high = float(self.start if a == 0 else rising.subs(Z, a)), float(rising.subs(Z, b))
-            power = powers.get(a)
+        for piece, (function, _) in zip(self.pieces, self._functions, strict=True):
+            lower, upper = float(piece.left), float(piece.right)
+            low = float(self.start) if lower == 0 else float(function(np.array([lower]))[0])
+            high = float(function(np.array([upper]))[0])
+            power = powers.get(piece.left.sympy())
             if power is None:
-                inverse = partial(_bisect, function, float(a), float(b))
+                inverse = partial(_bisect, function, lower, upper)
             else:
                 factor, p = map(float, power)
-                inverse = partial(_root, factor=factor, p=p, low=low, lower=float(a), upper=float(b))
-            found.append((float(a), low, high, inverse))
+                inverse = partial(_root, factor=factor, p=p, low=low, lower=lower, upper=upper)
+            found.append((lower, low, high, inverse))
         return tuple(found)
 
     def _by_piece(self, z: Floats, which: int) -> Floats:
@@ -264,7 +268,7 @@ class Law:
             function, a, b = _numeric(piece.formula), float(piece.lower), float(piece.upper)
             middle = min(max(z, a), b)
             total += _integral(function, a, middle)
-            total += z * _integral(lambda x, f=function: f(x) / x, middle, b)
+            total += z * _integral(partial(_over, function), middle, b)
         for atom in self.atoms:
             place, mass = float(atom.location), float(atom.mass)
             if z > 0 and place < np.inf:
@@ -279,10 +283,10 @@ class Law:
             "g": self.profile.text,
             "densities": [
                 {
-                    "formula": str(d.formula),
-                    "lower": str(d.lower),
-                    "upper": str(d.upper),
-                    "mass": str(d.mass),
+                    "formula": _text(d.formula),
+                    "lower": _text(d.lower),
+                    "upper": _text(d.upper),
+                    "mass": _text(d.mass),
                     "mass_float": float(d.mass),
                     "name": d.name,
                 }
@@ -290,9 +294,9 @@ class Law:
             ],
             "atoms": [
                 {
-                    "location": "inf" if a.location == sympy.oo else str(a.location),
+                    "location": _text(a.location),
                     "location_float": None if a.location == sympy.oo else float(a.location),
-                    "mass": str(a.mass),
+                    "mass": _text(a.mass),
                     "mass_float": float(a.mass),
                 }
                 for a in self.atoms
@@ -312,14 +316,31 @@ class Law:
         return f"Law.of({self.profile!r})"
 
 
-def _in_z(formula: sympy.Expr) -> sympy.Expr:
-    return formula.subs(dict.fromkeys(formula.free_symbols, Z))
-
-
 def _nicer(formula: sympy.Expr) -> sympy.Expr:
-    """The formula, simplified if that ends in time and makes it shorter."""
-    simple = within(_SECONDS, lambda: sympy.simplify(formula), formula)
-    return simple if simple.count_ops() <= formula.count_ops() else formula
+    """The shortest of a few equal forms, as far as they come in time."""
+    if formula.has(sympy.Float):
+        return formula.evalf(30)
+    ways = [sympy.factor, sympy.expand_mul]
+    if not formula.has(sympy.Function, Z):
+        ways += [_one_root, sympy.simplify]
+    forms = [formula, *(within(_SECONDS, partial(way, formula), formula) for way in ways)]
+    return min(forms, key=lambda form: form.count_ops())
+
+
+def _one_root(number: sympy.Expr) -> sympy.Expr:
+    """A positive product of roots of rationals as one root, which is rational where it can be."""
+    exponents = [e for _, e in number.as_powers_dict().items()]
+    if not number.is_positive or not all(e.is_Rational for e in exponents):
+        return number
+    n = sympy.ilcm(1, *(e.q for e in exponents))
+    return (number**n) ** sympy.Rational(1, n)
+
+
+def _text(formula: sympy.Expr) -> str:
+    """The formula as text, with 12 digits of numbers that have no closed form."""
+    if formula == sympy.oo:
+        return "inf"
+    return str(formula.xreplace({number: number.n(12) for number in formula.atoms(sympy.Float)}))
 
 
 def _joined(cases: tuple[tuple[sympy.Expr, sympy.Expr], ...]) -> sympy.Expr:
@@ -337,6 +358,16 @@ def _inverse(rising: sympy.Expr, lower: sympy.Expr, upper: sympy.Expr) -> sympy.
     return None
 
 
+def _cdf_inside(node: Node, z: Floats) -> Floats:
+    with np.errstate(all="ignore"):
+        return np.asarray(node.float(z) - z * node.slope.float(z), dtype=np.float64)
+
+
+def _density_inside(node: Node, z: Floats) -> Floats:
+    with np.errstate(all="ignore"):
+        return np.asarray(-z * node.slope.slope.float(z), dtype=np.float64)
+
+
 def _numeric(formula: sympy.Expr) -> Function:
     """The formula on float arrays, with log1p and expm1 where they keep digits near 0."""
     from sympy.codegen.rewriting import expm1_opt, log1p_opt, optimize
@@ -350,9 +381,14 @@ def _numeric(formula: sympy.Expr) -> Function:
     return evaluate
 
 
+def _over(function: Function, z: Floats) -> Floats:
+    return function(z) / z
+
+
 def _root(level: Floats, *, factor: float, p: float, low: float, lower: float, upper: float) -> Floats:
     """The z in (lower, upper] with low + integral from lower to z of factor*z**(p - 1) = level, elementwise."""
-    return np.clip((lower**p + (level - low) * p / factor) ** (1 / p), lower, upper)
+    root: Floats = np.clip((lower**p + (level - low) * p / factor) ** (1 / p), lower, upper)
+    return root
 
 
 def _bisect(function: Function, lower: float, upper: float, level: Floats) -> Floats:
