@@ -17,12 +17,13 @@ import numpy as np
 from flint import arb, fmpq, fmpz
 from numpy.typing import NDArray
 
-from ecm._errors import ExpressionError, Undefined
+from ecm._errors import ExpressionError, Undecided, Undefined
 from ecm.atoms import ATOMS
 
 MAX_BITS = 60_000
 """No exact constant grows beyond this size; a formula that asks for more is refused."""
 MAX_EXPONENT = 10**6
+MAX_SLOPE = 50_000
 
 Floats = NDArray[np.float64]
 
@@ -76,8 +77,15 @@ class Node:
 
     @cached_property
     def slope(self) -> Node:
-        """The derivative, computed once."""
+        """The derivative, computed once; raises Undecided where it would be too long to be of use."""
+        if self.slope_size > MAX_SLOPE:
+            raise Undecided(f"the derivative of {self.text()[:60]}... is too long")
         return self.diff()
+
+    @cached_property
+    def slope_size(self) -> int:
+        """A bound of the size of the derivative."""
+        return self.size * (1 + len(self.children)) + sum(child.slope_size for child in self.children)
 
     def derivatives(self, x: arb) -> tuple[arb, arb, arb]:
         """Enclosures of the value and of the first two derivatives on the ball x (smooth formulas)."""
@@ -212,7 +220,7 @@ class Add(Node):
         return total
 
     def float(self, z: Floats) -> Floats:
-        return np.sum([term.float(z) for term in self.terms], axis=0)
+        return np.asarray(np.sum([term.float(z) for term in self.terms], axis=0))
 
     def sympy(self, symbol: Any) -> Any:
         import sympy
@@ -252,7 +260,7 @@ class Mul(Node):
         return total
 
     def float(self, z: Floats) -> Floats:
-        return np.prod([factor.float(z) for factor in self.factors], axis=0)
+        return np.asarray(np.prod([factor.float(z) for factor in self.factors], axis=0))
 
     def sympy(self, symbol: Any) -> Any:
         import sympy
@@ -302,7 +310,7 @@ class Pow(Node):
         return ball_power(self.base.ball(x), self.exponent)
 
     def float(self, z: Floats) -> Floats:
-        return np.power(self.base.float(z), self.exponent.float(np.zeros(1))[0])
+        return np.asarray(np.power(self.base.float(z), self.exponent.float(np.zeros(1))[0]))
 
     def sympy(self, symbol: Any) -> Any:
         return self.base.sympy(symbol) ** self.exponent.sympy(symbol)
@@ -692,6 +700,7 @@ def _number_power(value: Fraction, e: Fraction) -> Node:
     return Pow(Num(value), Num(e)) if root is None else Num(_guard(root))
 
 
+_ODD = ("sin", "tanh", "atan", "asinh", "sign")
 _SINES = {
     Fraction(0): Fraction(0),
     Fraction(1, 6): Fraction(1, 2),
@@ -721,12 +730,16 @@ def function(name: str, x: Node) -> Node:
             return ONE if name == "exp" else ZERO
         if name == "exp" and v == 1:
             return E
-    elif name in ("log", "log1p") and x.free:
+        if name == "atan" and abs(v) == 1:
+            return mul((Num(v / 4), PI))
+    if name in _ODD and coefficient(x)[0] < 0:
+        return -function(name, -x)
+    if name in ("log", "log1p") and x.free and not isinstance(x, Num):
         inner_node = x + 1 if name == "log1p" else x
         if isinstance(inner_node, Const) and inner_node.name == "E":
             return ONE
         return function("log", inner_node) if isinstance(inner_node, Num) else Function("log", inner_node)
-    elif name == "sin":
+    if name == "sin":
         number, rest = coefficient(x)
         if rest == (PI,):
             number %= 2

@@ -1,7 +1,7 @@
 """A formula beside one point a: its expansion in t, where z = a + t**n or z = a - t**n, with rigorous remainder.
 
 With n a common denominator of the exponents, fractional powers of z become whole powers of t, and what is singular at
-the end (z**p, sqrt(log1p(z))) becomes t**v times a smooth function u. Kept are the Taylor coefficients of u at t = 0 and
+the end (z**p, sqrt(log1p(z))) becomes t**v times a smooth u. Kept are the Taylor coefficients of u at t = 0 and
 enclosures of the same coefficients at every t in [0, tau]. Dividing by t shifts both lists, since
 u = f/t has u(t) = integral of f'(s t) over s in [0, 1]. By Taylor's theorem the last coefficient, enclosed on all of
 [0, tau], bounds the remainder of u and of its derivatives.

@@ -209,7 +209,7 @@ def signs(node: Node, a: Point, b: Point, clock: Clock) -> list[tuple[Point, Poi
     """The intervals of (a, b) on which the smooth formula keeps one sign.
 
     >>> from ecm._parse import parse
-    >>> [(str(lo), str(hi), s) for lo, hi, s in signs(parse("sqrt(z) - z - 1/4 + z/4"), Point.of(0), Point.of(1), Clock(5))]
+    >>> [(str(lo), str(hi), s) for lo, hi, s in signs(parse("sqrt(z) - 3*z/4 - 1/4"), *map(Point.of, (0, 1)), Clock(5))]
     [('0', '1/9', -1), ('1/9', '1', 1)]
     """
     if node.free:
@@ -242,7 +242,7 @@ def _closed_form(node: Node, a: Point, b: Point) -> list[tuple[Point, Point, int
         return None
     offset = add([t for t in terms if t.free])
     s, level = sign(front), sign(offset)
-    if level == 0 or level == s:
+    if level in (0, s):
         return [(a, b, s)]
     try:
         root = power(-offset / front, exponent**-1)
@@ -283,6 +283,8 @@ def _isolated(node: Node, a: Point, b: Point, clock: Clock) -> list[tuple[Point,
         if depth > MAX_SPLITS:
             raise Undecided(f"it is open where {node.text()[:80]} changes sign near z = {float(lo):.6g}")
         middle = simplest((3 * lo + hi) / 4, (lo + 3 * hi) / 4)
+        if not node.ball(as_ball(middle)).is_finite():
+            raise Undecided(f"{node.text()[:80]} has no known value at z = {middle}")
         stack += [(middle, hi, depth + 1), (lo, middle, depth + 1)]
     return out
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cached_property
 from math import gcd
@@ -56,7 +56,7 @@ class Profile:
         return cls(node, None, _checked_grid(grid), prove_on_grid(node, grid, seconds))
 
     @classmethod
-    def from_values(cls, values: Sequence[Any]) -> Profile:
+    def from_values(cls, values: Iterable[Any]) -> Profile:
         """The profile with g(k/q) = values[k], q = len(values) - 1; floats count as the decimals they print as.
 
         >>> Profile.from_values([0, "0.5", 0.8, 1]).values(3).tolist()
@@ -77,11 +77,8 @@ class Profile:
 
     @property
     def is_zero(self) -> bool:
-        """Whether g = 0: a feature that may be changed for free. (g is concave, so g(1) = g(0) does not suffice.)"""
-        if self.table is not None:
-            return not any(self.table)
-        assert self.node is not None
-        return self.node == Num(Fraction(0)) or (self.node.free and sign(self.node) == 0)
+        """Whether g = 0, a feature that may be changed for free: g(1) = 0 says so, as g is increasing from 0."""
+        return sign(self.constant(1, 1)) == 0
 
     def __call__(self, z: Any) -> Any:
         """g(z) in floating point; a table is interpolated linearly."""
@@ -349,10 +346,19 @@ def _floors(node: Node, scale: int, q: int) -> Ints:
         open_points = left
         if not left:
             return out
-    for k in open_points:  # within 2**-2048 of an integer, yet no proof of a tie: the lower integer is sound
+    for k in open_points:  # next to an integer, yet no proof of a tie: the lower integer is sound
         with precision(PRECISIONS[-1] + scale.bit_length()):
-            out[k] = int((point_ball(node, Fraction(k, q)) * scale).lower().floor().unique_fmpz())
+            out[k] = _lower_integer(node, Fraction(k, q), scale)
     return out
+
+
+def _lower_integer(node: Node, x: Fraction, scale: int) -> int:
+    """An integer <= scale * g(x); g is not negative, so 0 is always one."""
+    try:
+        whole = (point_ball(node, x) * scale).lower().floor().unique_fmpz()
+    except (Undecided, ExpressionError):
+        return 0
+    return 0 if whole is None else max(0, int(whole))
 
 
 def _settle(node: Node, scale: int, q: int, k: int, out: Ints) -> bool:

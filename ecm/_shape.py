@@ -156,7 +156,7 @@ def _pair(a: Known, b: Known) -> Known:
     return Known(lo, hi)
 
 
-def _compose(shape: Shape, x: Known, lo: arb, hi: arb, above: bool = False, below: bool = False) -> Known:
+def _compose(shape: Shape, x: Known, lo: arb, hi: arb, *, above: bool = False, below: bool = False) -> Known:
     up, down, concave, convex = shape
     return Known(
         lo,
@@ -190,10 +190,10 @@ def _power(x: Known, exponent: Node) -> Known:
             raise Undefined("a division by an expression that may be zero")
         top = ball_power(x.lo, exponent) if x.lo > 0 else INFINITY
         bottom = ball_power(x.hi, exponent) if x.hi.is_finite() else arb(0)
-        return _compose((False, True, False, True), x, bottom, top, True, x.above)
+        return _compose((False, True, False, True), x, bottom, top, above=True, below=x.above)
     lo = ball_power(x.lo, exponent)
     hi = ball_power(x.hi, exponent) if x.hi.is_finite() else INFINITY
-    return _compose((True, False, bool(e <= 1), bool(e >= 1)), x, lo, hi, x.above, x.below)
+    return _compose((True, False, bool(e <= 1), bool(e >= 1)), x, lo, hi, above=x.above, below=x.below)
 
 
 def _apply(name: str, x: Known) -> Known:
@@ -209,8 +209,8 @@ def _apply(name: str, x: Known) -> Known:
         lo = atom.ball(x.lo) if bottom is None else bottom
         hi = atom.ball(x.hi)
         if shape[1] and not shape[0]:
-            return _compose(shape, x, hi, lo, x.below, x.above)
-        return _compose(shape, x, lo, hi, x.above and name != "sign", x.below and name != "sign")
+            return _compose(shape, x, hi, lo, above=x.below, below=x.above)
+        return _compose(shape, x, lo, hi, above=x.above and name != "sign", below=x.below and name != "sign")
     if name == "Abs":
         return _compose(shape, x, arb(0), (-x.lo).max(x.hi))
     return _compose(shape, x, arb(-1), arb(1))

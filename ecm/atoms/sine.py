@@ -31,7 +31,8 @@ def _shape(lo: arb, hi: arb) -> Shape:
 
 
 def _taylor(u: list[Any], start: Any) -> list[Any]:
-    s, c = [start], [arb(u[0]).cos()]
+    s: list[Any] = [start]
+    c: list[Any] = [arb(u[0]).cos()]
     for k in range(1, len(u)):
         rise = sum((u[i] * c[k - i] * i for i in range(1, k + 1)), fmpq(0)) / k
         fall = sum((u[i] * s[k - i] * i for i in range(1, k + 1)), fmpq(0)) / k
