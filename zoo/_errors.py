@@ -19,3 +19,7 @@ class TrainingError(ECMError):
 
 class CheckpointError(TrainingError):
     """A checkpoint that cannot be read, is damaged, or belongs to another run."""
+
+
+class CertifyError(ECMError):
+    """A certification run that makes no sense for the model and data, or that cannot go on."""

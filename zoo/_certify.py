@@ -1,0 +1,333 @@
+"""A certification run: votes of every image into a record, certificates from the votes, a table row by row.
+
+Both can be stopped at any moment. The record keeps whole images, the table whole rows; the same call goes on from
+there and ends with the same votes and, but for the times, the same table.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ecm._number import Exact, exact
+from smoothing import Header, Record, SmoothedClassifier, digest, measure_jitter
+from smoothing._certificates import Certifier, Tally
+from smoothing._progress import progress_bar
+from zoo._card import update_card
+from zoo._certification import METHODS, Certification, Row, Unit, methods_up_to
+from zoo._checkpoint import write_atomically
+from zoo._data import DATASETS, Dataset, load_data
+from zoo._distributed import Workers, workers
+from zoo._errors import CertifyError, ModelError
+from zoo._load import PRETRAINED, RUNS, VOTES, load, read_scheme
+from zoo._model import SCHEME, Model
+from zoo._tsv import MEANING, Table
+
+TABLE, ABOUT = "certify.tsv", "certify.json"
+FORMAT = "ecm-certification-1"
+_JITTER_IMAGES = 8
+
+
+def certify(
+    model: Model | str | os.PathLike[str],
+    data: Any = None,
+    *,
+    limit: int | None = None,
+    radii: Sequence[Exact] | None = None,
+    certificate: str = "strongest",
+    tolerance: float | None = None,
+    batch_size: int = 512,
+    device: str | torch.device | None = None,
+    root: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+) -> Certification:
+    """Certify the test images of `data` (by default those of the data set the model was trained on).
+
+    `limit` takes the first images of one fixed random order, so that a larger limit continues a smaller one and sets
+    sorted by class are not a problem. `radii` (l_p radii where g = z**p/alpha, else metric distances) are those of the
+    table. `certificate` is "strongest" (the vote-aware one), or "paper", "integer", "vote_aware"; the weaker ones are
+    computed along with it, from the same votes. A vote whose two best logits differ by at most `tolerance` is unsure
+    and counts against the prediction; by default that is measured on this machine when the record is begun.
+
+    Written into `out` (default: the model's folder): the votes, `certify.tsv` (one row an image, flushed as it comes),
+    `certify.json` (what the columns mean, the accuracies). Under torchrun the images are shared among the processes.
+    """
+    methods = methods_up_to(certificate)
+    trained = model if isinstance(model, Model) else load(model)
+    loaded = _fitting_data(trained, data, root)
+    order = image_order(len(loaded.test))[:limit]
+    if not len(order):
+        raise CertifyError(f"limit = {limit}: write a number of images >= 1, or leave it out for all of them")
+    folder = _folder(trained, out)
+    unit = Unit.of(trained.scheme.metric, pixel=trained.scheme.pixel)
+    chosen = unit.grid() if radii is None else tuple(sorted(exact(r, "radius") for r in radii))
+    if not chosen or chosen[0] < 0:
+        raise CertifyError(f"radii = {radii}: write radii >= 0, in units of the {unit.name}")
+    with workers(device) as here, _on(trained, here), _disk(folder):
+        if here.leads:
+            folder.mkdir(parents=True, exist_ok=True)
+            if folder != trained.path:
+                write_atomically(folder / SCHEME, trained.scheme.to_json().encode())
+        here.wait()
+        classifier = trained.smoothed(batch_size=batch_size)
+        classifier.tolerance = _tolerance(classifier, loaded, order, folder, here) if tolerance is None else tolerance
+        header = Header(
+            scheme=trained.scheme.fingerprint,
+            model=trained.card["weights"],
+            data=loaded.test.digest,
+            samples=trained.scheme.samples,
+            classes=trained.classes,
+            tolerance=classifier.tolerance,
+        )
+        if here.leads:
+            Record.create(folder / VOTES, header)
+        here.wait()
+        record = Record.create(folder / VOTES, header)
+        about = {
+            "format": FORMAT,
+            "model": trained.name,
+            "weights": trained.card["weights"],
+            "scheme": trained.scheme.fingerprint,
+            "data": {"name": loaded.name, "test_digest": loaded.test.digest, "test_images": len(loaded.test)},
+            "tolerance": classifier.tolerance,
+            "certificate": methods[-1],
+            "radius": unit.name,
+            "radii": [str(r) for r in chosen],
+            "columns": {name: text for name, text in MEANING.items() if name in methods or name not in METHODS},
+            "card": {part: value for part, value in trained.card.items() if part != "certification"},
+        }
+        run = _Run(trained, loaded, classifier, record, Table(folder / TABLE, trained.scheme, methods), about)
+        rows = _execute(run, order, here, progress)
+        found = Certification(trained.name, loaded.name, len(loaded.test), trained.scheme, rows, methods[-1], chosen)
+        if here.leads:
+            write_about(folder, about | {"summary": found.summary()})
+            if folder == trained.path:
+                update_card(trained, certification=found.summary())
+        here.wait()
+    return found
+
+
+def image_order(images: int) -> NDArray[np.int64]:
+    """The order in which the images of a split are taken: random but always the same, so that limits are nested.
+
+    >>> image_order(5).tolist()
+    [2, 0, 1, 3, 4]
+    """
+    return np.random.RandomState(0).permutation(images).astype(np.int64)
+
+
+@attrs.frozen
+class _Run:
+    model: Model
+    data: Dataset
+    classifier: SmoothedClassifier
+    record: Record
+    table: Table
+    about: dict[str, Any]
+
+
+def _execute(run: _Run, order: NDArray[np.int64], here: Workers, progress: bool) -> tuple[Row, ...]:
+    """Vote on what the record lacks, write the rows that the table lacks; returns all rows, on every process."""
+    split, classifier = run.data.test, run.classifier
+    voted = set(run.record.read()["index"].tolist())
+    here.wait()  # everybody has read before anybody writes
+    size = classifier.group
+    groups = [order[i : i + size] for i in range(0, len(order), size)]
+    groups = [group for group in groups if not set(group.tolist()) <= voted][here.rank :: here.world]
+    with _rows(run, order, here) as write, run.record.writer(here.rank) as writer:
+        with progress_bar(sum(map(len, groups)), "voting", progress and here.leads and bool(groups)) as advance:
+            for group in groups:
+                began = time.perf_counter()
+                levels = split.take(group.tolist())
+                votes = classifier.votes(levels)
+                counts = classifier.counts(votes)
+                seconds = (time.perf_counter() - began) / len(group)
+                fresh = [k for k, idx in enumerate(group.tolist()) if idx not in voted]
+                for k in fresh:
+                    writer.append(int(group[k]), digest(levels[k]), votes[k], counts[k])
+                writer.sync()
+                for k in fresh:
+                    write(int(group[k]), votes[k], levels[k].cpu().numpy(), seconds)
+                advance(len(group))
+        here.wait()
+        indices, votes = run.record.votes()
+        position = {int(idx): k for k, idx in enumerate(indices)}
+        rest = [int(idx) for idx in order if int(idx) not in write.rows] if here.leads else []
+        with progress_bar(len(rest), "certificates", progress and len(rest) > 1) as advance:
+            for idx in rest:
+                write(idx, votes[position[idx]], split.take([idx])[0].cpu().numpy(), 0.0)
+                advance(1)
+    if here.leads:  # one order, however often the run was stopped and however many processes there were
+        run.table.start([write.rows[int(idx)] for idx in order]).close()
+    here.wait()
+    if not here.leads:
+        write.rows.update(run.table.read())
+    return tuple(write.rows[int(idx)] for idx in order)
+
+
+class _Writer:
+    """Makes the row of an image from its votes and, on the leading process, appends it to the table."""
+
+    def __init__(self, run: _Run, rows: dict[int, Row], append: Callable[[str], None] | None) -> None:
+        self.rows, self._run, self._append = rows, run, append
+        self._labels = run.data.test.labels.cpu().numpy()
+        scheme, classes = run.model.scheme, run.model.classes
+        self._certifiers = {method: Certifier(scheme, classes, method) for method in run.table.methods}  # type: ignore[arg-type]
+
+    def __call__(self, idx: int, votes: NDArray[Any], levels: NDArray[Any], seconds: float) -> None:
+        if self._append is None or idx in self.rows:
+            return
+        self.rows[idx] = make_row((idx, int(self._labels[idx])), votes, levels, self._certifiers, seconds)
+        self._append(self._run.table.line(self.rows[idx]))
+
+
+def make_row(
+    image: tuple[int, int], votes: NDArray[Any], levels: NDArray[Any], certifiers: dict[str, Certifier], seconds: float
+) -> Row:
+    """The row of an image (its index and label) from its votes; the certificates' time is added to `seconds`."""
+    began = time.perf_counter()
+    first = next(iter(certifiers.values()))
+    tally = Tally.of(votes, first.classes, first.scheme.weights)
+    balls = {
+        method: attrs.evolve(certifier(votes, levels), multipliers=(), scale=1)
+        for method, certifier in certifiers.items()
+    }
+    seconds = round(seconds + time.perf_counter() - began, 6)
+    return Row(*image, tally.counts[image[1]], tally.unsure, seconds, balls)
+
+
+@contextmanager
+def _rows(run: _Run, order: NDArray[np.int64], here: Workers) -> Iterator[_Writer]:
+    """The writer of the table, with the rows of this very run that are there already."""
+    if not here.leads:
+        yield _Writer(run, {}, None)
+        return
+    folder = run.table.path.parent
+    kept: dict[int, Row] = {}
+    if (folder / ABOUT).exists():
+        before = read_about(folder)
+        same = ("weights", "scheme", "data", "tolerance", "certificate")
+        if all(before.get(key) == run.about[key] for key in same):
+            kept = run.table.read()
+    write_about(folder, run.about)
+    wanted = {int(idx) for idx in order}
+    kept = {idx: row for idx, row in kept.items() if idx in wanted}
+    with run.table.start(list(kept.values())) as file:
+
+        def append(line: str) -> None:
+            file.write(line)
+            file.flush()
+
+        yield _Writer(run, kept, append)
+
+
+def read_certification(path: str | os.PathLike[str]) -> Certification:
+    """The certification that a folder holds, as far as it got; no weights are loaded."""
+    folder = Path(path)
+    about = read_about(folder)
+    try:
+        scheme = read_scheme(folder)
+        if scheme.fingerprint != about["scheme"]:
+            raise ModelError(f"{folder}: {TABLE} was made under another scheme than {SCHEME}; certify again")
+        rows = Table(folder / TABLE, scheme, methods_up_to(about["certificate"])).read()
+        return Certification(
+            about["model"],
+            about["data"]["name"],
+            int(about["data"]["test_images"]),
+            scheme,
+            tuple(rows.values()),
+            about["certificate"],
+            tuple(exact(r, "radius") for r in about["radii"]),
+        )
+    except (KeyError, TypeError, ZeroDivisionError) as error:
+        raise ModelError(f"{folder / ABOUT} is damaged ({error!r}): certify again") from error
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """`certify.json` of a folder, or an error that says what to do."""
+    try:
+        about: dict[str, Any] = json.loads((folder / ABOUT).read_text())
+    except FileNotFoundError:
+        raise ModelError(f"{folder} holds no certification: {ABOUT} is missing; run `ecm certify {folder}`") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{folder / ABOUT} cannot be read ({error}): delete it and certify again") from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise ModelError(f"{folder / ABOUT} is not of the format {FORMAT}: delete it and certify again")
+    return about
+
+
+def write_about(folder: Path, about: dict[str, Any]) -> None:
+    """Put `certify.json` in place in one step."""
+    write_atomically(folder / ABOUT, (json.dumps(about, indent=1) + "\n").encode())
+
+
+def _fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -> Dataset:
+    """The data set to certify, if it has the shape, levels and classes that the model was made for."""
+    trained_on = model.card["data"]
+    if data is None and trained_on["name"] not in DATASETS:
+        raise CertifyError(
+            f"{model.name} was trained on {trained_on['name']!r}, which cannot be found by name: pass the data"
+        )
+    loaded = load_data(trained_on["name"] if data is None else data, root)
+    for what, given, wanted in (
+        ("shape", loaded.shape, model.scheme.shape),
+        ("largest level q", loaded.q, model.scheme.q),
+        ("number of classes", loaded.classes, model.classes),
+    ):
+        if given != wanted:
+            raise CertifyError(f"{loaded.name} has the {what} {given}, but {model.name} was trained for {wanted}")
+    return loaded
+
+
+def _folder(model: Model, out: str | os.PathLike[str] | None) -> Path:
+    """Where the run is kept: a model that comes with the package stays as it is."""
+    if out is not None:
+        return Path(out)
+    return RUNS / model.name if model.path.parent == PRETRAINED else model.path
+
+
+def _tolerance(
+    classifier: SmoothedClassifier, data: Dataset, order: NDArray[np.int64], folder: Path, here: Workers
+) -> float:
+    """The record's own, or what this machine's jitter asks for, rounded up to a power of ten."""
+    if (folder / VOTES / "header.json").exists():
+        return Record.open(folder / VOTES).header.tolerance
+    found = 0.0
+    if here.leads:
+        jitter = measure_jitter(classifier, data.test.take(order[:_JITTER_IMAGES].tolist()))
+        found = 10.0 ** math.ceil(math.log10(max(jitter.tolerance, 1e-6)))
+    return here.total(found)[0]
+
+
+@contextmanager
+def _on(model: Model, here: Workers) -> Iterator[None]:
+    """The network on the process's device, and back on the CPU afterwards."""
+    model.base.to(here.device)
+    try:
+        yield
+    finally:
+        model.base.cpu()
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[None]:
+    """A full disk or a missing permission, said in one sentence; what was finished is kept."""
+    try:
+        yield
+    except OSError as error:
+        raise CertifyError(
+            f"{error.filename or folder} could not be written: {error.strerror or error}. Finished images are kept; "
+            "make room or choose another folder (out=...), then run the same command again to go on"
+        ) from error

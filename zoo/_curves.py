@@ -1,0 +1,193 @@
+"""The pictures of a run: certified accuracy by radius, radii of the images, and the design against its metric.
+
+Figures are made without global state (no pyplot) and in two inks that `svg` can hand over to the reader's light or dark
+page. Floats are good enough here; every number that counts stands in a table beside its picture.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo._certification import Certification
+from zoo._errors import DataError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ecm._design import Design
+
+Floats = NDArray[np.float64]
+
+INK, RULE = "#1f2833", "#d3d8df"  # text and axes; grid lines
+_DARK = {INK: "#e6e9ee", RULE: "#3a414c"}
+COLORS = ("#8a94a3", "#d9822b", "#2f7fd6", "#2a9d6f", "#b0478f", "#7a5bd0", "#c24141", "#5e8f1a")
+METHOD_COLORS = {"paper": COLORS[0], "integer": COLORS[1], "vote_aware": COLORS[2]}
+METHOD_NAMES = {"paper": "paper's formula", "integer": "integer", "vote_aware": "vote-aware"}
+_LINES = {"paper": (0, (1, 1.2)), "integer": (0, (5, 1.5)), "vote_aware": "solid"}
+
+
+def _figure(width: float, height: float, panels: int = 1) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="none")
+    axes = [figure.add_subplot(1, panels, k + 1) for k in range(panels)]
+    for one in axes:
+        one.set_facecolor("none")
+        one.spines[["top", "right"]].set_visible(False)
+        one.spines[["left", "bottom"]].set_color(INK)
+        one.tick_params(colors=INK, labelsize=9)
+        one.grid(color=RULE, linewidth=0.7)
+        one.set_axisbelow(True)
+        for label in (one.xaxis.label, one.yaxis.label, one.title):
+            label.set_color(INK)
+    return figure, axes
+
+
+def steps(certification: Certification, method: str | None = None) -> tuple[Floats, Floats]:
+    """Radii at which the certified accuracy drops, and its value up to and including each (a curve for `step`)."""
+    radii = np.array([certification.radius_of(row, method) for row in certification.rows if row.correct])
+    radii = np.sort(radii[~np.isnan(radii)])
+    return radii, np.arange(len(radii), 0, -1) / certification.images
+
+
+def certified_curve(results: Certification | Mapping[str, Certification]) -> Figure:
+    """Certified accuracy by radius: every certificate of one run, or the chosen certificate of several."""
+    if isinstance(results, Certification):
+        curves = {METHOD_NAMES[m]: (results, m, METHOD_COLORS[m], _LINES[m]) for m in results.methods}
+        first = results
+    else:
+        if not results:
+            raise DataError("no runs to draw: give at least one")
+        first = next(iter(results.values()))
+        if len({run.unit.name for run in results.values()}) > 1:
+            units = ", ".join(f"{name}: {run.unit.name}" for name, run in results.items())
+            raise DataError(f"these runs count radii in different units and share no axis ({units})")
+        curves = {
+            name: (run, run.certificate, COLORS[(k + 2) % len(COLORS)], "solid")
+            for k, (name, run) in enumerate(results.items())
+        }
+    figure, (axes,) = _figure(8.6, 4.2)
+    end = max(float(first.radii[-1]), *(_last(run, method) for run, method, _, _ in curves.values())) * 1.02
+    for name, (run, method, color, line) in curves.items():
+        radii, share = steps(run, method)
+        x = np.concatenate([[0.0], np.minimum(radii, end)])
+        y = 100 * np.concatenate([share[:1], share[1:], [0.0]]) if len(share) else np.zeros(1)
+        axes.step(x, y, where="post", color=color, linestyle=line, linewidth=2, label=name)
+    axes.set(xlim=(0, end), ylim=(0, 100), xlabel=_label(first), ylabel="certified accuracy (%)")
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9)
+    return figure
+
+
+def _last(run: Certification, method: str) -> float:
+    radii = steps(run, method)[0]
+    radii = radii[np.isfinite(radii)]
+    return float(radii[-1]) if len(radii) else 0.0
+
+
+def _label(run: Certification) -> str:
+    power = run.unit.power
+    return run.unit.name if power is None or power[0] == 0 else rf"$\ell_{{{power[0]}}}$ radius"
+
+
+def histogram(certification: Certification, bins: int = 20) -> list[tuple[float, float, int, int]]:
+    """(from, to, right, wrong): how many images have a radius in [from, to), by whether the prediction is right.
+
+    Images without any certificate are in no bin; those without a limit (inf) are in the last.
+    """
+    end = max(_last(certification, certification.certificate), float(certification.radii[-1]), 1e-9)
+    edges = np.linspace(0, end, bins + 1)
+    found = [(certification.radius_of(row), row.correct) for row in certification.rows]
+    counts = [
+        np.histogram([min(r, end) for r, correct in found if correct is wanted and not np.isnan(r)], edges)[0]
+        for wanted in (True, False)
+    ]
+    return [(float(edges[k]), float(edges[k + 1]), int(counts[0][k]), int(counts[1][k])) for k in range(bins)]
+
+
+def radius_histogram(certification: Certification) -> Figure:
+    """How the certified radii are spread, right and wrong predictions apart."""
+    figure, (axes,) = _figure(8.6, 3.2)
+    rows = histogram(certification)
+    left, width = np.array([row[0] for row in rows]), rows[0][1] - rows[0][0]
+    right, wrong = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
+    axes.bar(left, right, width * 0.92, align="edge", color=COLORS[2], label="right")
+    if wrong.any():
+        axes.bar(left, wrong, width * 0.92, bottom=right, align="edge", color=COLORS[6], label="wrong", hatch="///")
+    axes.set(xlim=(0, rows[-1][1]), xlabel=_label(certification), ylabel="images")
+    axes.grid(visible=False, axis="x")
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9)
+    return figure
+
+
+def design_figure(design: Design, component: int = 0) -> Figure:
+    """g against the share of outcomes that separate two levels (over all pairs at that distance), and the gap."""
+    outcomes, profile, q = design.outcomes[component], design.metric.components[component], design.q
+    z, g = np.arange(q + 1) / q, profile.values(q)
+    least, most = outcomes.least / design.budget, outcomes.most / design.budget
+    figure, (axes, gap) = _figure(8.6, 3.3, 2)
+    axes.fill_between(z, least, most, color=COLORS[2], alpha=0.35, linewidth=0, label="design, all pairs of levels")
+    axes.plot(z, outcomes.total / np.arange(q + 1, 0, -1) / design.budget, color=COLORS[2], linewidth=1.6, label="mean")
+    axes.plot(z, g, color=COLORS[1], linewidth=1.6, linestyle=(0, (4, 1.5)), label="g")
+    axes.set(xlim=(0, 1), xlabel="distance of two values, |x - y|", ylabel="share of outcomes that separate them")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9, loc="lower right")
+    gap.fill_between(z, g - most, g - least, color=COLORS[2], alpha=0.35, linewidth=0)
+    for bound in (g - most, g - least):  # the band has no height where all pairs agree
+        gap.plot(z, bound, color=COLORS[2], linewidth=1.2)
+    gap.axhline(design.eps_max, color=COLORS[6], linewidth=1, linestyle=(0, (4, 1.5)))
+    gap.annotate(
+        f"largest gap {design.eps_max:.4f}", (1, design.eps_max), (-2, 3), textcoords="offset points", ha="right",
+        color=COLORS[6], fontsize=9,
+    )  # fmt: skip
+    gap.set(xlim=(0, 1), xlabel="distance of two values, |x - y|", ylabel="g minus share")
+    gap.set_ylim(0, 1.18 * max(design.eps_max, 1e-9))
+    return figure
+
+
+def law_figure(law: list[tuple[str, float]]) -> Figure:
+    """The law of Lambda on the grid, widths pooled: (widths in levels, probability)."""
+    figure, (axes,) = _figure(8.6, 2.8)
+    finite = [(name, share) for name, share in law if name != "inf"]
+    axes.bar([name for name, _ in finite], [share for _, share in finite], 0.72, color=COLORS[2])
+    for k, (_, share) in enumerate(finite):
+        axes.annotate(
+            f"{share:.3g}", (k, share), (0, 2), textcoords="offset points", ha="center", color=INK, fontsize=8
+        )
+    never = 1 - sum(share for _, share in finite)
+    axes.text(0.02, 0.9, f"no divider at all: {never:.4g}", color=INK, fontsize=9, transform=axes.transAxes)
+    axes.set(xlabel="bin width in levels", ylabel="probability")
+    axes.grid(visible=False, axis="x")
+    axes.margins(y=0.14)
+    return figure
+
+
+def svg(figure: Figure, *, tight: bool = False) -> str:
+    """The figure as SVG text that follows the reader's light or dark setting by itself, without scripts or fonts."""
+    from matplotlib import rc_context
+
+    out = io.StringIO()
+    with rc_context({"svg.hashsalt": "ecm"}):  # the same figure gives the same bytes
+        box = "tight" if tight else None
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches=box)
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    for light in _DARK:
+        text = text.replace(light, f"var(--c{light[1:]})")
+    inks = ";".join(f"--c{light[1:]}:{light}" for light in _DARK)
+    dark = ";".join(f"--c{light[1:]}:{shade}" for light, shade in _DARK.items())
+    style = f"<style>:root{{{inks}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}</style>"
+    end = text.index(">") + 1
+    return text[:end] + style + text[end:]
+
+
+def png(figure: Figure, dpi: int = 150) -> bytes:
+    """The figure as PNG on white, for places that show no SVG."""
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=dpi, facecolor="white")
+    return out.getvalue()
