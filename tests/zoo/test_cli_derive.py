@@ -176,9 +176,10 @@ def test_version() -> None:
 
 def test_derive_runs_without_the_heavy_packages() -> None:
     """A real process derives with torch, matplotlib, hypothesis and the solvers out of reach."""
+    heavy = ("torch", "torchvision", "matplotlib", "hypothesis", "mip", "sklearn", "scipy")
     code = (
         "import sys\n"
-        "for name in ('torch', 'torchvision', 'matplotlib', 'hypothesis', 'mip', 'sklearn', 'scipy'): sys.modules[name] = None\n"
+        f"sys.modules.update(dict.fromkeys({heavy}))\n"
         "from zoo.cli import main\n"
         "sys.argv = ['ecm', 'derive', 'z**0.5/18', '--q', '255', '--budget', '18000', '--json']\n"
         "main()\n"
