@@ -67,6 +67,15 @@ def test_without_a_budget_nothing_is_allocated() -> None:
     assert data("derive", "z/2", "--q", "4")["components"][0]["allocation"] is None
 
 
+def test_a_design_is_built_when_asked() -> None:
+    """--design adds the default design and its gaps, and wants a budget."""
+    built = ECM.from_expr("sqrt(z)").design(64, 16)
+    found = data("derive", "sqrt(z)", "--q", "16", "--budget", "64", "--design")["design"]
+    assert found == {"kind": built.kind, "eps_max": built.eps_max, "eps_mean": built.eps_mean}
+    assert "Design (aperiodic)" in run("derive", "sqrt(z)", "--q", "16", "--budget", "64", "--design").stdout
+    assert run("derive", "sqrt(z)", "--design").exit_code == 2
+
+
 def test_several_formulas_are_channels() -> None:
     """One formula a channel; equal ones share a component, a zero is allowed."""
     found = data("derive", "sqrt(z)/18", "0", "sqrt(z)/18", "--q", "16", "--budget", "400")

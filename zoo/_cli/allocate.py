@@ -49,5 +49,5 @@ def allocate(
 
     console = Console()
     for part in found:
-        console.print(f"[bold]g(z) = {part['g']}[/bold]\n")
+        console.print(f"[bold]g(z) = {part['g']}[/bold]")
         show_allocation(part, console)

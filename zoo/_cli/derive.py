@@ -23,6 +23,7 @@ def derive(
         int | None, typer.Option(min=1, show_default=False, help="Also allocate this many outcomes.")
     ] = None,
     method: Annotated[Method, typer.Option(help="How the budget is allocated.")] = Method.exact,
+    design: Annotated[bool, typer.Option("--design", help="Also build the default design for the budget.")] = False,
     grid: Grid = False,
     json: AsJSON = False,
     plot: Annotated[
@@ -44,8 +45,13 @@ def derive(
 
         ecm derive "tanh(2*z)/9" --json
     """
+    if design and budget is None:
+        raise typer.BadParameter("a design needs a budget; add --budget", param_hint="--design")
     metric = declared(formulas, q if grid else None)
-    data = derivation(metric, q, budget, method)
+    data = derivation(metric, q, budget, method.value)
+    if design and budget is not None:
+        built = metric.design(budget, q)
+        data["design"] = {"kind": built.kind, "eps_max": built.eps_max, "eps_mean": built.eps_mean}
     if plot is not None:
         metric.plot(q=q, budget=budget).savefig(plot)
     if json:
@@ -76,7 +82,7 @@ def derivation(metric: ECM, q: int, budget: int | None, method: str = "exact") -
                 "allocation": None if budget is None else allocation(part, q, budget, method=method),
             }
         )
-    return {"metric": str(metric), "q": q, "budget": budget, "components": components}
+    return {"metric": str(metric), "q": q, "budget": budget, "components": components, "design": None}
 
 
 def allocation(metric: ECM, q: int, budget: int, **options: Any) -> dict[str, Any]:
@@ -99,62 +105,71 @@ def show(data: dict[str, Any], console: Console) -> None:
     """The derivation as tables."""
     for component in data["components"]:
         at = f"  (index {', '.join(map(str, component['groups']))} of the first axis)" if component["groups"] else ""
-        console.print(f"[bold]g(z) = {component['g']}[/bold]{at}\n")
+        console.print(f"[bold]g(z) = {component['g']}[/bold]{at}")
         _show_proof(component["proof"], console)
         if component["law"] is not None:
             _show_law(component["law"], console)
         _show_quantized(component["quantized"], console)
         if component["allocation"] is not None:
             show_allocation(component["allocation"], console)
+    if data["design"] is not None:
+        design = data["design"]
+        _heading(f"Design ({design['kind']}) of B = {data['budget']} outcomes", console)
+        console.print(f"eps = [bold]{design['eps_max']:.6g}[/bold] at worst, {design['eps_mean']:.6g} in the mean.\n")
 
 
-def _table(title: str, *columns: str) -> Any:
+def _heading(text: str, console: Console) -> None:
+    console.print(f"\n[bold cyan]{text}[/bold cyan]")
+
+
+def _show_table(console: Console, columns: list[str], rows: list[list[str]]) -> None:
+    """A table; a column whose name begins with > is aligned to the right."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, title_justify="left", title_style="bold cyan", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     for column in columns:
-        numeric = column.startswith(("width", "probab", "weight", "outcomes", "share"))
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    return table
+        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))  # brackets in a formula are no markup
+    console.print(table)
 
 
 def _show_proof(proof: list[dict[str, str]], console: Console) -> None:
-    table = _table("Proof", "condition", "method", "detail")
-    for step in proof:
-        table.add_row(step["condition"], step["method"], step["detail"])
-    console.print(table)
+    _heading("Proof", console)
+    rows = [[step["condition"], step["method"], step["detail"]] for step in proof]
+    _show_table(console, ["condition", "method", "detail"], rows)
 
 
 def _show_law(law: dict[str, Any], console: Console) -> None:
-    table = _table("Lambda, for values in [0, 1]", "part", "where", "probability", "")
+    _heading("Lambda for values in [0, 1]: split(z) = g(z)", console)
+    rows = []
     for density in law["densities"]:
         where = f"{density['lower']} < z < {density['upper']}"
-        named = f"  ~ {density['name']}" if density["name"] else ""
-        table.add_row(f"density {density['formula']}", where, density["mass"], f"{density['mass_float']:.6g}{named}")
+        mass = f"{density['mass_float']:.6g}"
+        rows.append([f"density {density['formula']}", where, density["mass"], mass, density["name"]])
     for atom in law["atoms"]:
-        table.add_row("atom", f"z = {atom['location']}", atom["mass"], f"{atom['mass_float']:.6g}")
-    console.print(table)
+        rows.append(["atom", f"z = {atom['location']}", atom["mass"], f"{atom['mass_float']:.6g}", ""])
+    _show_table(console, ["part", "where", ">probability", ">", "law"], rows)
 
 
 def _show_quantized(law: dict[str, Any], console: Console) -> None:
     q = law["q"]
-    table = _table(f"Lambda, for the levels 0..{q}: split(k/{q}) = g(k/{q}) exactly", "width (levels)", "probability")
-    for width, probability in law["pooled"]:
-        table.add_row(width, f"{probability:.6g}")
-    console.print(table)
+    _heading(f"Lambda for the levels 0..{q}: split(k/{q}) = g(k/{q}) exactly", console)
+    rows = [[width, f"{probability:.6g}"] for width, probability in law["pooled"]]
+    _show_table(console, [">width (levels)", ">probability"], rows)
 
 
 def show_allocation(found: dict[str, Any], console: Console) -> None:
     """An allocation as a table of weights and a line that says how good it is."""
     q, budget = found["q"], found["budget"]
-    table = _table(f"Allocation of B = {budget} outcomes", "width (levels)", "weight", "outcomes", "share of B")
-    for width, weight in found["weights"].items():
-        used = int(width) * weight
-        table.add_row(width, str(weight), str(used), f"{used / budget:.4f}")
-    table.add_row("inf", str(found["infinite"]), str(found["infinite"]), f"{found['infinite'] / budget:.4f}")
-    console.print(table)
+    _heading(f"Allocation of B = {budget} outcomes", console)
+    rows = [(width, weight, int(width) * weight) for width, weight in found["weights"].items()]
+    rows.append(("inf", found["infinite"], found["infinite"]))
+    cells = [[width, str(weight), str(used), f"{used / budget:.4f}"] for width, weight, used in rows]
+    _show_table(console, [">width (levels)", ">weight", ">outcomes", ">share of B"], cells)
     console.print(
-        f"eps = max_k g(k/{q}) - N(k)/B = [bold]{found['eps']:.6g}[/bold], at k = {found['worst_distance']}. "
-        f"N(k) <= B g(k/{q}) verified for every k.\n{found['method']}: {found['optimality']}.\n"
+        f"eps = max_k g(k/{q}) - N(k)/B = [bold]{found['eps']:.6g}[/bold] at k = {found['worst_distance']}; "
+        f"N(k) <= B g(k/{q}) for every k.\n{found['method']}: {found['optimality']}."
     )
