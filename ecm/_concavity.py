@@ -13,7 +13,7 @@ import attrs
 
 from ecm._clock import Clock
 from ecm._errors import ExpressionError, Undecided, Undefined
-from ecm._exact import is_zero
+from ecm._exact import evaluate, is_zero
 from ecm._expression import Node
 from ecm._germ import curvature_beside
 from ecm._pieces import Piece, as_ball, simplest
@@ -56,12 +56,7 @@ def concave_piece(whole: Node, piece: Piece, clock: Clock) -> Evidence:
         cells += 1
         if _by_rules(piece.node, a, b) or _by_bounds(piece.node, second, a, b):
             continue
-        middle = next(
-            (m for m in (simplest((3 * a + b) / 4, (a + 3 * b) / 4), (4 * a + 3 * b) / 7) if _regular(piece.node, m)),
-            None,
-        )
-        if middle is None:
-            raise Undecided(f"g has no known slope near z = {float(a + b) / 2:.9g}")
+        middle = _split(piece.node, a, b, (a == lo and depth > 1, b == hi and depth > 1))
         _refute_at(whole, second, middle, b - a, (lo, hi))
         if _by_expansion(piece.node, second, (a, b), (a == lo, b == hi), depth):
             ends += 1
@@ -77,6 +72,19 @@ def _by_rules(node: Node, a: Fraction, b: Fraction) -> bool:
         return known(node, as_ball(a), as_ball(b)).concave
     except Undefined:
         return False
+
+
+def _split(node: Node, a: Fraction, b: Fraction, outer: tuple[bool, bool]) -> Fraction:
+    """A simple point to cut the cell at; near an end of the piece that resists, close to that end."""
+    if outer[0] != outer[1]:
+        near, far = (a, b) if outer[0] else (b, a)
+        ends = sorted(((15 * near + far) / 16, (31 * near + far) / 32))
+    else:
+        ends = [(3 * a + b) / 4, (a + 3 * b) / 4]
+    for middle in (simplest(ends[0], ends[1]), (4 * a + 3 * b) / 7):
+        if _regular(node, middle):
+            return middle
+    raise Undecided(f"g has no known slope near z = {float(a + b) / 2:.9g}")
 
 
 def _regular(node: Node, x: Fraction) -> bool:
@@ -111,13 +119,16 @@ def _by_expansion(
     for end, side, is_outer in ((a, 1, outer[0]), (b, -1, outer[1])):
         if not (is_outer or (depth >= 10 and depth % 5 == 0)):
             continue
+        flat = False
         try:
-            if second.ball(as_ball(end)) < 0:
+            bend = second.ball(as_ball(end))
+            if bend < 0:
                 continue
-        except Undefined:
+            flat = bend.is_finite() and is_zero(evaluate(second, end))
+        except (Undefined, Undecided, ExpressionError):
             pass
         try:
-            if curvature_beside(node, end, side, b - a) <= 0:
+            if curvature_beside(node, end, side, b - a, flat) <= 0:
                 return True
         except (Undefined, ExpressionError):
             continue

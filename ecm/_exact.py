@@ -26,7 +26,6 @@ from ecm._expression import (
     Pow,
     Var,
     add,
-    extremum,
     function,
     mul,
     power,
@@ -77,7 +76,7 @@ def evaluate(node: Node, x: Fraction | Node) -> Node:
                 return Num(Fraction(s)) if n.name == "sign" else inner * s
             return function(n.name, inner)
         if isinstance(n, Extremum):
-            return _least([walk(t) for t in n.arguments], n.name)
+            return extreme([walk(t) for t in n.arguments], n.name)
         assert isinstance(n, Piecewise)
         for value, conditions in n.branches:
             if all(c.holds(sign(walk(c.difference))) for c in conditions):
@@ -98,9 +97,8 @@ def point_ball(node: Node, x: Fraction) -> arb:
     return evaluate(node, x).ball(arb(0))
 
 
-def _least(values: list[Node], name: str) -> Node:
-    if all(isinstance(v, Num) for v in values):
-        return extremum(name, values)
+def extreme(values: list[Node], name: str) -> Node:
+    """The least (name = Min) or greatest (Max) of constant formulas."""
     best = values[0]
     for value in values[1:]:
         s = sign(value - best)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
-from math import gcd
 from typing import Any
 
 import attrs
@@ -78,6 +77,8 @@ class Node:
     @cached_property
     def slope(self) -> Node:
         """The derivative, computed once; raises Undecided where it would be too long to be of use."""
+        if self.free:
+            return ZERO
         if self.slope_size > MAX_SLOPE:
             raise Undecided(f"the derivative of {self.text()[:60]}... is too long")
         return self.diff()
@@ -280,11 +281,7 @@ class Mul(Node):
             above.insert(0, str(abs(number.numerator)))
         if number.denominator != 1:
             below.insert(0, str(number.denominator))
-        out = "*".join(above)
-        if len(below) == 1:
-            out += f"/{below[0]}"
-        elif below:
-            out += f"/({'*'.join(below)})"
+        out = "/".join(["*".join(above), *below])
         return f"-{out}" if number < 0 else out
 
     def diff(self) -> Node:
@@ -667,7 +664,7 @@ def power(base: Node, exponent: Node) -> Node:
             return _number_power(base.value, e)
         if isinstance(base, Const) and base.name == "E":
             return function("exp", exponent)
-        if isinstance(base, Pow) and isinstance(base.base, Var) and isinstance(base.exponent, Num):
+        if isinstance(base, Pow) and isinstance(base.exponent, Num) and (e == -1 or _positive(base.base)):
             return power(base.base, Num(base.exponent.value * e))
         if isinstance(base, Mul):
             if e.denominator == 1:
@@ -684,6 +681,11 @@ def power(base: Node, exponent: Node) -> Node:
             raise Undefined(f"0**({exponent.text()}) is not a number")
         return ZERO
     return Pow(base, exponent)
+
+
+def _positive(base: Node) -> bool:
+    """Whether (base**a)**b = base**(a*b), which holds for z and for positive constants."""
+    return isinstance(base, Var) or (base.free and bool(base.ball(arb(0)) > 0))
 
 
 def _number_power(value: Fraction, e: Fraction) -> Node:
@@ -765,6 +767,10 @@ def extremum(name: str, arguments: Iterable[Node]) -> Node:
     flat.sort(key=lambda node: node.text())
     if numbers:
         flat.append(Num(min(numbers) if name == "Min" else max(numbers)))
+    if len(flat) > 1 and all(part.free for part in flat):
+        from ecm._exact import extreme
+
+        return extreme(flat, name)
     if not flat:
         raise ExpressionError(f"{name}() needs at least one argument")
     return flat[0] if len(flat) == 1 else Extremum(name, tuple(flat))
@@ -799,11 +805,3 @@ def ball_power(x: arb, exponent: Node) -> arb:
         root = x.root(d)
         return root if n == 1 else root**n
     return x ** arb(fmpq(n, d))
-
-
-def common_denominator(values: Iterable[Fraction]) -> int:
-    """The least common multiple of the denominators."""
-    out = 1
-    for value in values:
-        out = out * value.denominator // gcd(out, value.denominator)
-    return out

@@ -27,7 +27,6 @@ from ecm._expression import (
     Var,
     as_node,
     ball_power,
-    common_denominator,
     power,
 )
 from ecm.atoms import ATOMS
@@ -46,16 +45,11 @@ class Germ:
     over: list[Any]
 
 
-def root_of(node: Node) -> int:
-    """The n with which z = t**n clears the fractional powers of the formula."""
-    exponents = list[Fraction]()
-    stack = [node]
-    while stack:
-        n = stack.pop()
-        if isinstance(n, Pow) and isinstance(n.exponent, Num) and not n.base.free:
-            exponents.append(n.exponent.value)
-        stack.extend(n.children)
-    return common_denominator(exponents)
+class _Finer(Exception):
+    """A power of t is fractional; n must be a multiple of the factor."""
+
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
 
 
 class _Expansion:
@@ -125,7 +119,9 @@ class _Expansion:
         e = exponent.value
         v = e * g.v
         whole = e.denominator == 1
-        if v.denominator != 1 or not (g.over[0] > 0 or (whole and g.over[0] < 0)):
+        if v.denominator != 1:
+            raise _Finer(v.denominator)
+        if not (g.over[0] > 0 or (whole and g.over[0] < 0)):
             raise Undefined("the base of a power may vanish beside the end")
         exact = fmpq(e.numerator, e.denominator)
         first = g.at[0]
@@ -155,12 +151,15 @@ def _number(node: Node) -> Any:
 
 def expand(node: Node, a: Fraction, side: int, width: Fraction, extra: int = 8) -> tuple[Germ, int, arb]:
     """The germ of a smooth formula at a, towards side = 1 (right) or -1 (left), valid on [a, a + side*width]."""
-    n = root_of(node)
-    if n > MAX_ROOT:
-        raise Undefined(f"the exponents have the common denominator {n}, beyond {MAX_ROOT}")
-    tau = ball_power(arb(fmpq(width.numerator, width.denominator)), Num(Fraction(1, n))).upper()
-    expansion = _Expansion(a, side, n, tau, 2 * n + extra)
-    return expansion.lifted(expansion.walk(node)), n, expansion.all
+    n = 1
+    while n <= MAX_ROOT:
+        tau = ball_power(arb(fmpq(width.numerator, width.denominator)), Num(Fraction(1, n))).upper()
+        expansion = _Expansion(a, side, n, tau, 2 * n + extra)
+        try:
+            return expansion.lifted(expansion.walk(node)), n, expansion.all
+        except _Finer as finer:
+            n *= finer.factor
+    raise Undefined(f"the powers of z at {a} have a common denominator beyond {MAX_ROOT}")
 
 
 def sign_beside(node: Node, a: Fraction, side: int, width: Fraction) -> int:
@@ -174,26 +173,26 @@ def sign_beside(node: Node, a: Fraction, side: int, width: Fraction) -> int:
     return _leading(germ.at, germ.over, [Fraction(1)] * len(germ.at), span)
 
 
-def curvature_beside(node: Node, a: Fraction, side: int, width: Fraction) -> int:
+def curvature_beside(node: Node, a: Fraction, side: int, width: Fraction, flat: bool = False) -> int:
     """The sign of the second derivative on all of the open interval from a to a + side*width.
 
-    With z = a + side*t**n, n**2 t**(2n) g''(z) = sum over k of k (k - n) c_k t**k.
+    With z = a + side*t**n, n**2 t**(2n) g''(z) = sum over k of k (k - n) c_k t**k. `flat` says that g''(a) = 0 is
+    known exactly, which balls cannot see.
 
     >>> from ecm._parse import parse
     >>> curvature_beside(parse("sqrt(z) + z**2/10"), Fraction(0), 1, Fraction(1, 2))
     -1
     """
     germ, n, span = expand(node, a, side, width)
-    weights = [Fraction((germ.v + j) * (germ.v + j - n)) for j in range(len(germ.at))]
-    if germ.v >= 0:
-        # the remainder is bounded through plain derivatives in t: shift the zeros of t**v back in
-        expansion = _Expansion(a, side, n, span.upper(), len(germ.at))
-        germ = expansion.raised(germ, 0)
-        weights = [Fraction(j * (j - n)) for j in range(len(germ.at))]
-        last = len(germ.at) - 1
-        spread = arb(last * (last - 1)) * germ.over[last] - arb((n - 1) * last) * germ.over[last]
-        return _leading(germ.at, [*germ.over[:last], spread], weights, span, weighted_last=True)
-    raise Undefined("the formula is unbounded at the end")
+    if germ.v < 0:
+        raise Undefined("the formula is unbounded at the end")
+    # Taylor's theorem is used for g, g' and g'' in t, so the power t**v goes back into the lists
+    germ = _Expansion(a, side, n, span.upper(), len(germ.at)).raised(germ, 0)
+    last = len(germ.at) - 1
+    at = [*germ.at[:2], fmpq(0), *germ.at[3:]] if flat and n == 1 else germ.at
+    weights = [Fraction(j * (j - n)) for j in range(last + 1)]
+    spread = arb(last * (last - 1)) * germ.over[last] - arb((n - 1) * last) * germ.over[last]
+    return _leading(at, [*germ.over[:last], spread], weights, span, weighted_last=True)
 
 
 def _leading(at: list[Any], over: list[Any], weights: list[Fraction], span: arb, weighted_last: bool = False) -> int:

@@ -160,6 +160,17 @@ def _may_jump(node: Node) -> bool:
     return any(_may_jump(child) for child in node.children)
 
 
+def _may_jump_inside(node: Node) -> bool:
+    """Whether g may jump inside (0, 1); sign(f) does not where f keeps its sign."""
+    if isinstance(node, Function) and node.name == "sign" and not node.free:
+        try:
+            shape = known(node.argument, arb(0), arb(1))
+        except Undefined:
+            return True
+        return not (shape.positive or shape.negative) or _may_jump_inside(node.argument)
+    return (isinstance(node, Piecewise) and not node.free) or any(_may_jump_inside(child) for child in node.children)
+
+
 def _pieces(node: Node, clock: Clock) -> tuple[Piece, ...]:
     try:
         return pieces_of(node, clock)
@@ -213,7 +224,7 @@ def _kink(node: Node, left: Piece, right: Piece) -> None:
             raise Undecided(f"g is not continuous at z = {point}")
         rise = sign(evaluate(right.node.slope, at) - evaluate(left.node.slope, at))
     else:
-        if _may_jump(node):
+        if _may_jump_inside(node):
             raise Undecided(f"it is open whether g is continuous at z = {point}")
         around = point.narrowed(Fraction(1, 1 << 80))[0]
         ball = point.ball()
