@@ -1,0 +1,108 @@
+"""Stopping early gives the answer of the full vote, and stops as soon as any rule could."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecm._metric import ECM
+from smoothing._certificates import certify
+from smoothing._early import decide, needed
+from smoothing._errors import VoteError
+from smoothing._scheme import Scheme
+from smoothing.strategies import small_schemes
+
+METHODS = ("paper", "integer")
+
+
+@st.composite
+def elections(draw: st.DrawFn, most: int = 24) -> tuple[Scheme, np.ndarray, int]:
+    """A scheme (weighted ones too), votes with some unsure, and the number of classes."""
+    scheme = draw(small_schemes(max_budget=most))
+    classes = draw(st.integers(2, 4))
+    options = st.sampled_from([0, 0, 0, *range(classes), 255])
+    votes = draw(st.lists(options, min_size=scheme.samples, max_size=scheme.samples))
+    return scheme, np.array(votes, dtype=np.uint8), classes
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    election=elections(),
+    radius=st.fractions(0, 1, max_denominator=60),
+    method=st.sampled_from(METHODS),
+    label=st.none() | st.integers(0, 1),
+    chunk=st.integers(1, 9),
+)
+def test_the_answer_is_that_of_the_full_vote(
+    election: tuple[Scheme, np.ndarray, int], radius: Fraction, method: str, label: int | None, chunk: int
+) -> None:
+    """Any radius, chunk, label and weights; nothing is asked for after the answer is fixed."""
+    scheme, votes, classes = election
+    full = certify(votes, None, scheme, classes, certificate=method)  # type: ignore[arg-type]
+    expected = full.covers(radius) and label in (None, full.prediction)
+    asked = 0
+
+    def chunks():  # type: ignore[no-untyped-def]
+        nonlocal asked
+        for start in range(0, len(votes), chunk):
+            asked = start + len(votes[start : start + chunk])
+            yield votes[start : start + chunk]
+
+    found = decide(chunks(), scheme, classes, lambda ball: ball.covers(radius), certificate=method, label=label)  # type: ignore[arg-type]
+    assert found.certified is expected
+    assert found.prediction == (full.prediction if expected else None)
+    assert found.evaluated == asked
+    assert found.decisive <= found.evaluated < found.decisive + chunk
+
+
+@settings(max_examples=60, deadline=None)
+@given(election=elections(most=10), radius=st.fractions(0, 1, max_denominator=12), method=st.sampled_from(METHODS))
+def test_before_the_decisive_sample_both_answers_are_possible(
+    election: tuple[Scheme, np.ndarray, int], radius: Fraction, method: str
+) -> None:
+    """So no rule that is always right could have stopped earlier."""
+    scheme, votes, classes = election
+
+    def answer(ballots: np.ndarray) -> bool:
+        return certify(ballots, None, scheme, classes, certificate=method).covers(radius)  # type: ignore[arg-type]
+
+    found = decide([votes], scheme, classes, lambda ball: ball.covers(radius), certificate=method)  # type: ignore[arg-type]
+    if found.decisive:
+        seen = votes[: found.decisive - 1]
+        missing = scheme.samples - len(seen)
+        endings = [np.full(missing, k, np.uint8) for k in [*range(classes), 255]]
+        assert {answer(np.concatenate([seen, ending])) for ending in endings} == {True, False}
+
+
+def test_questions_in_other_units_are_decided_exactly() -> None:
+    """An l_1/2 radius of 1 is d = 1/6: 20 of 120 samples; an open ball must reach beyond them."""
+    metric = ECM.lp("1/2", 6)
+    scheme = Scheme(metric.design(120, q=16), (3,))
+    assert needed(scheme, lambda ball: ball.covers_lp(1), "paper") == 41
+    assert needed(scheme, lambda ball: ball.covers_lp(1), "integer") == 41
+    assert needed(scheme, lambda ball: ball.covers_lp(Fraction(99, 100)), "integer") == 39
+    assert needed(scheme, lambda ball: ball.covers_lp(36), "integer") is None
+
+
+def test_clear_cases_take_half_the_samples_or_none() -> None:
+    """A unanimous vote is decided after the need is out of reach of the rest; an impossible wish at once."""
+    scheme = Scheme.l1(25, shape=(2,), q=4)
+    votes = np.zeros(100, np.uint8)
+    found = decide([votes], scheme, 2, lambda ball: ball.covers(0))
+    assert (found.certified, found.decisive, found.samples) == (True, 50, 100)
+    impossible = decide(iter([]), scheme, 2, lambda ball: ball.covers(1))
+    assert (impossible.certified, impossible.evaluated) == (False, 0)
+
+
+def test_votes_that_end_too_soon_or_too_late_are_refused() -> None:
+    """Half an election decides nothing by itself."""
+    scheme = Scheme.l1(2, shape=(2,), q=4)
+    votes = np.array([0, 1, 0, 1], np.uint8)
+    with pytest.raises(VoteError, match="only 4 of 8"):
+        decide([votes], scheme, 2, lambda ball: ball.covers(0))
+    with pytest.raises(VoteError, match="too many"):
+        decide([np.tile(votes, 3)], scheme, 2, lambda ball: ball.covers(0))
