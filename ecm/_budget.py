@@ -88,8 +88,9 @@ def default_budget(metric: ECM, q: int = 255) -> int:
     if not len(slopes):
         return 1
     tops = [float(p.values(q)[-1]) for p in metric.components if not p.is_zero]
-    flat = all(top <= slope for top, slope in zip(tops, slopes, strict=True))
-    first = ceil((1 if flat else PER_ALPHA) / max(tops) - TIE)
+    ratios = [top / slope for top, slope in zip(tops, slopes, strict=True)]  # 1: one step; q: linear
+    exact_at = 1 if max(ratios) < 1 + TIE else q if min(ratios) > q - TIE else PER_ALPHA
+    first = ceil(min(exact_at, PER_ALPHA) / max(tops) - TIE)
     last = first + ceil(2 / float(slopes.min()))
     budgets = np.arange(first, last + 1)[:, None]
     losses = (1 - np.floor(budgets * slopes + TIE) / (budgets * slopes)).max(axis=1)

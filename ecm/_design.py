@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from ecm._construct import LARGEST_SEARCH, STEPS, VERSION, Effort, construct
+from ecm._construct import LARGEST_SEARCH, VERSION, Effort, construct, steps_for
 from ecm._errors import DesignError
 from ecm._outcomes import Outcomes
 
@@ -308,7 +308,7 @@ def make_design(
         method = "exact" if q <= LARGEST_SEARCH else "slopes"
         maps = [metric[i].allocate(budget, q, method=method).weights for i in range(len(metric.components))]
         return Design.from_weights(metric, maps, q, budget, provenance)
-    provenance |= {"seed": seed, "effort": effort, "steps": STEPS[effort] if q <= LARGEST_SEARCH else 0}
+    provenance |= {"seed": seed, "effort": effort, "steps": steps_for(effort, q)}
     lists = []
     for profile, caps in zip(metric.components, metric.floors(budget, q), strict=True):
         found = construct(caps, budget * profile.values(q), seed, effort)

@@ -72,14 +72,16 @@ def greedy(caps: Ints, target: Floats) -> Outcomes:
     """The best of several margins; stops at the first whose worst gap is at most `ENOUGH` outcomes.
 
     A margin of 1.25 to 1.75 suits most g; where the caps are tight (caps[2] = caps[1], or g linear) smaller ones do.
+    Where all of B g is whole (l0, l1), the margin 0 comes first: it may be exact.
     """
     q, budget = len(caps) - 1, int(caps[-1])
     best: Outcomes | None = None
-    for margin in MARGINS:
+    whole = bool((target - caps <= 1e-6).all())
+    for margin in (0.0, *MARGINS) if whole else MARGINS:
         found = Outcomes.from_rows(greedy_rows(caps, target, margin), q, budget)
         if best is None or worst_gap(found, target) < worst_gap(best, target):
             best = found
-        if worst_gap(best, target) <= ENOUGH:
+        if worst_gap(best, target) <= (1e-6 if whole and margin == 0.0 else ENOUGH):
             break
     assert best is not None
     return best

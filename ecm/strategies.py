@@ -9,6 +9,9 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
+from ecm._construct import construct
+from ecm._design import Design
+from ecm._metric import ECM
 from ecm._profile import Profile
 
 MOST_LEVELS = 6
@@ -43,3 +46,19 @@ def concave_tables(draw: st.DrawFn, q: int | None = None) -> tuple[Fraction, ...
 def profiles(q: int | None = None) -> st.SearchStrategy[Profile]:
     """Profiles of `concave_tables`, proven on their grid; `profile.grid` is q."""
     return concave_tables(q).map(Profile.from_values)
+
+
+@st.composite
+def designs(draw: st.DrawFn, q: int | None = None, budget: int | None = None) -> Design:
+    """Sound designs of one component: constructed ones, with some of their dividers taken out again.
+
+    Taking a divider out never separates a pair that was together, so what is left stays sound.
+    """
+    profile = draw(profiles(q))
+    size = profile.grid or 1
+    total = draw(budgets()) if budget is None else budget
+    found = construct(profile.floors(total, size), total * profile.values(size))
+    kept = draw(st.lists(st.booleans(), min_size=len(found.gaps), max_size=len(found.gaps)))
+    marked = iter(kept)
+    rows = [[gap for gap in row.tolist() if next(marked)] for row in found.rows()]
+    return Design.from_rows(ECM((profile,)), rows, size, total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecm import DesignError, Outcomes
@@ -22,6 +22,7 @@ def by_hand(outcomes: Outcomes, x: int, y: int) -> int:
     return sum(any(x < gap <= y for gap in row) for row in outcomes.rows())
 
 
+@settings(deadline=None)
 @given(outcome_lists())
 def test_splits_are_counted_as_by_hand(outcomes: Outcomes) -> None:
     """c(x, y) is the number of outcomes with a divider between x and y, for every pair."""
@@ -29,6 +30,7 @@ def test_splits_are_counted_as_by_hand(outcomes: Outcomes) -> None:
         assert row.tolist() == [by_hand(outcomes, x, y) for y in range(x, outcomes.q + 1)]
 
 
+@settings(deadline=None)
 @given(outcome_lists())
 def test_extremes_are_over_all_pairs_at_a_distance(outcomes: Outcomes) -> None:
     """least, most and total are the minimum, maximum and sum of c(x, x+k) over x."""
@@ -37,6 +39,7 @@ def test_extremes_are_over_all_pairs_at_a_distance(outcomes: Outcomes) -> None:
         assert (outcomes.least[k], outcomes.most[k], outcomes.total[k]) == (min(counts), max(counts), sum(counts))
 
 
+@settings(deadline=None)
 @given(st.integers(1, 12), st.dictionaries(st.integers(1, 12), st.integers(0, 3), max_size=4))
 def test_full_offset_sets_split_min_j_k(q: int, weights: dict[int, int]) -> None:
     """The periodic outcomes of width j separate every pair at distance k exactly min(j, k) times."""

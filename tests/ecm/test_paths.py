@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from ecm import DesignError, Outcomes
 from ecm._paths import blocks_of, outcomes_of, splits_of
 from tests.ecm.test_outcomes import outcome_lists
 
 
+@settings(deadline=None)
 @given(outcome_lists())
 def test_split_matrix_from_blocks(outcomes: Outcomes) -> None:
     """The corner sums of the blocks give the split counts of the outcomes."""
@@ -19,6 +20,7 @@ def test_split_matrix_from_blocks(outcomes: Outcomes) -> None:
         assert matrix[x, x:].tolist() == row.tolist()
 
 
+@settings(deadline=None)
 @given(outcome_lists())
 def test_paths_give_back_the_blocks(outcomes: Outcomes) -> None:
     """Any path decomposition has the same blocks, hence the same splits."""
