@@ -14,7 +14,7 @@ from smoothing._certificates import (
 )
 from smoothing._classifier import SmoothedClassifier
 from smoothing._document import certificate_document, level_bytes, scheme_facts, vote_bytes
-from smoothing._early import Decision, decide
+from smoothing._early import Decision, decide, vote_chunks
 from smoothing._errors import InputError, RecordError, SchemeError, VoteError
 from smoothing._function import SmoothedFunction
 from smoothing._jitter import Jitter, measure_jitter
@@ -63,5 +63,6 @@ __all__ = [
     "quantize",
     "scheme_facts",
     "vote_bytes",
+    "vote_chunks",
     "vote_dataset",
 ]

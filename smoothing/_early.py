@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import attrs
 import numpy as np
@@ -60,6 +60,22 @@ def needed(scheme: Scheme, wanted: Wanted, certificate: Counted = "integer") -> 
     return None if high == scheme.total + 2 else high
 
 
+class Voter(Protocol):
+    """What casts votes: a `SmoothedClassifier`."""
+
+    scheme: Scheme
+
+    def votes(self, x: Any, samples: Sequence[int] | None = None) -> NDArray[np.unsignedinteger]:
+        """The votes of a batch at the given samples, [images, samples]."""
+        ...
+
+
+def vote_chunks(voter: Voter, image: Any, size: int = 1024) -> Iterator[NDArray[np.unsignedinteger]]:
+    """The votes of one image, `size` samples at a time, each cast when it is asked for: the chunks of `decide`."""
+    for start in range(0, voter.scheme.samples, size):
+        yield voter.votes(image[None], range(start, min(start + size, voter.scheme.samples)))[0]
+
+
 def decide(
     chunks: Iterable[ArrayLike],
     scheme: Scheme,
@@ -71,7 +87,8 @@ def decide(
 ) -> Decision:
     """Whether the certificate of the full vote is as wanted, from as few samples as can tell.
 
-    `chunks` yields the votes of consecutive samples 0, 1, 2, ...; no more are asked for than needed. `wanted` is a
+    `chunks` yields the votes of consecutive samples 0, 1, 2, ... (see `vote_chunks`); no more are asked for than
+    needed. `wanted` is a
     question to a certificate, true of every larger ball too: `lambda ball: ball.covers_lp(2)`, say. With a `label`
     only that class counts as certified, which is what certified accuracy asks.
 

@@ -106,3 +106,21 @@ def test_votes_that_end_too_soon_or_too_late_are_refused() -> None:
         decide([votes], scheme, 2, lambda ball: ball.covers(0))
     with pytest.raises(VoteError, match="too many"):
         decide([np.tile(votes, 3)], scheme, 2, lambda ball: ball.covers(0))
+
+
+def test_a_classifier_votes_no_longer_than_needed() -> None:
+    """Chunk by chunk from the network itself, with the answer of its full certificate."""
+    import torch
+
+    from smoothing import SmoothedClassifier
+    from smoothing._early import vote_chunks
+
+    torch.manual_seed(0)
+    scheme = Scheme.l1(10, shape=(4,), q=20)
+    voter = SmoothedClassifier(torch.nn.Linear(8, 2), scheme, classes=2)
+    for image in torch.randint(0, 21, (6, 4), generator=torch.Generator().manual_seed(1)):
+        full = voter.certify(image[None], certificate="integer")[0]
+        for radius in (Fraction(1, 100), Fraction(1, 5)):
+            found = decide(vote_chunks(voter, image, 16), scheme, 2, lambda ball, r=radius: ball.covers(r))
+            assert found.certified is full.covers(radius)
+            assert found.evaluated <= found.samples
