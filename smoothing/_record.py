@@ -214,6 +214,8 @@ def vote_dataset(
         raise RecordError("an index is given twice: every image is recorded once")
     if model is None and isinstance(classifier.base, FromArrays):
         raise RecordError("a function of arrays has no fingerprint: give model='a name that changes with it'")
+    if not 0 <= rank < ranks:
+        raise RecordError(f"rank {rank} of {ranks}: ranks are numbered 0..{ranks - 1}")
     header = Header(
         scheme=classifier.scheme.fingerprint,
         model=model or model_fingerprint(classifier.base),

@@ -1,0 +1,173 @@
+"""A vote record keeps what it was given, knows what it belongs to, and notices every kind of damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from smoothing import (
+    FromArrays,
+    Header,
+    Record,
+    RecordError,
+    Scheme,
+    SmoothedClassifier,
+    digest,
+    model_fingerprint,
+    vote_dataset,
+)
+from smoothing.strategies import HashVote
+
+IMAGES = torch.from_numpy(np.random.RandomState(0).randint(5, size=(9, 2, 2)))
+
+
+def classifier(seed: int = 0, **settings: float) -> SmoothedClassifier:
+    return SmoothedClassifier(FromArrays(HashVote(0, 3), 3), Scheme.l1(2, (2, 2), q=4, seed=seed), 3, **settings)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+def test_what_is_read_is_what_was_voted(tmp_path: Path) -> None:
+    """Indices, votes, counts and image digests come back as they were; one byte a sample is stored."""
+    smoothed = classifier()
+    record = vote_dataset(smoothed, IMAGES, tmp_path / "votes", indices=[5, 2, 8], model="hash")
+    index, votes = Record.open(tmp_path / "votes").votes()
+    assert index.tolist() == [2, 5, 8]
+    assert votes.dtype == np.uint8
+    assert np.array_equal(votes, smoothed.votes(IMAGES[[2, 5, 8]]))
+    rows = record.read()
+    assert np.array_equal(rows["counts"], smoothed.counts(votes))
+    assert bytes(rows["digest"][1]).hex() == digest(IMAGES[5])
+    assert (tmp_path / "votes" / "rank-00000.rows").stat().st_size == 3 * (8 + 32 + 8 + 3 * 8 + 4)
+
+
+@pytest.mark.parametrize("batch_size", [1, 40])
+def test_a_torn_end_is_cut_off_and_the_run_goes_on(tmp_path: Path, batch_size: int) -> None:
+    """Cut after any byte, or with garbage in the last row, the continued record is the undisturbed one."""
+    smoothed = classifier(batch_size=batch_size)
+    whole = tmp_path / "whole"
+    row = vote_dataset(smoothed, IMAGES, whole, model="hash").header.dtype.itemsize
+    rows = (whole / "rank-00000.rows").read_bytes()
+    for length in [0, 5, row, row + 1, 2 * row - 1, *range(8 * row, 9 * row + 1, 9)]:
+        for tail in (b"", b"\0" * (row - length % row)):
+            torn = tmp_path / f"torn-{length}-{len(tail)}"
+            torn.mkdir()
+            (torn / "header.json").write_bytes((whole / "header.json").read_bytes())
+            (torn / "rank-00000.rows").write_bytes(rows[:length] + tail)
+            assert len(Record.open(torn).votes()[0]) == length // row
+            vote_dataset(smoothed, IMAGES, torn, model="hash")
+            assert content(torn) == content(whole)
+
+
+def test_finished_images_are_not_repeated(tmp_path: Path) -> None:
+    """A continued run asks the base only about images that are missing."""
+    asked = []
+
+    def base(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        asked.append(len(lower))
+        return HashVote(0, 3)(lower, upper)
+
+    smoothed = SmoothedClassifier(FromArrays(base, 3), classifier().scheme, 3, batch_size=8)
+    vote_dataset(smoothed, IMAGES, tmp_path / "votes", indices=range(4), model="hash")
+    assert sum(asked) == 4 * 8
+    vote_dataset(smoothed, IMAGES, tmp_path / "votes", model="hash")
+    assert sum(asked) == 9 * 8
+
+
+def test_damage_in_the_middle_is_an_error(tmp_path: Path) -> None:
+    """A changed byte before a whole row is not a torn end: nothing is cut, an error says where."""
+    path = tmp_path / "votes"
+    row = vote_dataset(classifier(), IMAGES, path, model="hash").header.dtype.itemsize
+    file = path / "rank-00000.rows"
+    raw = bytearray(file.read_bytes())
+    raw[3 * row + 50] ^= 1
+    file.write_bytes(raw)
+    with pytest.raises(RecordError, match="row 3 is damaged"):
+        Record.open(path).read()
+    with pytest.raises(RecordError, match="row 3 is damaged"):
+        vote_dataset(classifier(), IMAGES, path, model="hash")
+    assert file.read_bytes() == raw
+
+
+def test_another_run_is_refused(tmp_path: Path) -> None:
+    """A record is continued only by the same scheme, model, data and tolerance; the error says what differs."""
+    path = tmp_path / "votes"
+    vote_dataset(classifier(), IMAGES, path, model="hash")
+    for smoothed, images, model, field in [
+        (classifier(seed=1), IMAGES, "hash", "scheme"),
+        (classifier(), IMAGES, "other", "model"),
+        (classifier(), IMAGES[:5], "hash", "data"),
+        (classifier(tolerance=0.5), IMAGES, "hash", "tolerance"),
+    ]:
+        with pytest.raises(RecordError, match=f"its {field} is"):
+            vote_dataset(smoothed, images, path, model=model)
+    with pytest.raises(RecordError, match="give model"):
+        vote_dataset(classifier(), IMAGES, tmp_path / "unnamed")
+    with pytest.raises(RecordError, match="twice"):
+        vote_dataset(classifier(), IMAGES, path, indices=[1, 1], model="hash")
+    with pytest.raises(RecordError, match="no vote record"):
+        Record.open(tmp_path / "nothing")
+    (tmp_path / "header.json").write_text("{}")
+    with pytest.raises(RecordError, match="not the header"):
+        Record.open(tmp_path)
+
+
+def test_ranks_share_the_images(tmp_path: Path) -> None:
+    """Several processes write a file each, and reading merges them into what one would have written."""
+    smoothed = classifier(batch_size=16)
+    for rank in (2, 0, 1):
+        vote_dataset(smoothed, IMAGES, tmp_path / "three", rank=rank, ranks=3, model="hash")
+    one = vote_dataset(smoothed, IMAGES, tmp_path / "one", model="hash")
+    three = Record.open(tmp_path / "three")
+    assert np.array_equal(three.read(), one.read())
+    with pytest.raises(RecordError, match="rank 3 of 3"):
+        vote_dataset(smoothed, IMAGES, tmp_path / "three", rank=3, ranks=3, model="hash")
+    with three.writer(3) as writer:
+        writer.append(0, digest(IMAGES[0]), np.zeros(8, dtype=np.uint8), np.array([8, 0, 0]))
+    with pytest.raises(RecordError, match="two ranks"):
+        three.read()
+
+
+def test_a_file_has_one_writer(tmp_path: Path) -> None:
+    """A second writer of the same rank is refused while the first is open."""
+    record = vote_dataset(classifier(), IMAGES, tmp_path / "votes", indices=[], model="hash")
+    with record.writer(), pytest.raises(RecordError, match="another process"), record.writer():
+        pass
+    with record.writer():
+        pass
+
+
+def test_further_columns_have_room(tmp_path: Path) -> None:
+    """Pairwise counts and soft sums can be stored beside the votes and come back under their names."""
+    columns = {"pairwise": ("<u4", (3, 3)), "sums": ("<f8", (3,))}
+    record = Record.create(tmp_path, Header("s", "m", "d", samples=4, classes=3, tolerance=0.0, columns=columns))
+    pairwise, sums = np.arange(9).reshape(3, 3), np.array([0.25, 1.5, 2.25])
+    votes = np.array([0, 1, 255, 2], dtype=np.uint8)
+    with record.writer() as writer:
+        writer.append(7, digest(IMAGES[0]), votes, np.array([1, 1, 1]), pairwise=pairwise, sums=sums)
+    (row,) = Record.open(tmp_path).read()
+    assert row["index"] == 7
+    assert np.array_equal(row["pairwise"], pairwise)
+    assert np.array_equal(row["sums"], sums)
+    assert np.array_equal(row["votes"], votes)
+
+
+def test_a_models_fingerprint_is_its_weights() -> None:
+    """The same weights give the same fingerprint on any load; one changed bit, or another structure, another one."""
+    torch.manual_seed(0)
+    base = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    copy = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    assert model_fingerprint(copy) != model_fingerprint(base)
+    copy.load_state_dict(base.state_dict())
+    assert model_fingerprint(copy) == model_fingerprint(base)
+    assert model_fingerprint(nn.Sequential(*copy, nn.ReLU())) != model_fingerprint(base)
+    weight: Tensor = copy[0].weight.data
+    weight[0, 0] = torch.nextafter(weight[0, 0], torch.tensor(9.0))
+    assert model_fingerprint(copy) != model_fingerprint(base)
+    assert model_fingerprint(base.bfloat16()) != model_fingerprint(copy)
