@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import attrs
 
-How = Literal["symbolic proof", "rigorous bounds", "exact check", "exhaustive", "Hypothesis", "not checked"]
+How = Literal["symbolic proof", "rigorous bounds", "exact check", "exhaustive", "Hypothesis", "numeric", "not checked"]
 S = TypeVar("S")
 
 
@@ -84,14 +84,19 @@ class Report:
     def __str__(self) -> str:
         lines = [f"verification of {self.metric}: {'passed' if self.passed else 'FAILED'}"]
         for f in self.findings:
-            lines.append(f"  {f.status:6} {f.layer:12} {f.claim}  [{f.how}, {f.cases} cases, {f.seconds:.2f} s] {f.note}")
+            lines.append(
+                f"  {f.status:6} {f.layer:12} {f.claim}  [{f.how}, {f.cases} cases, {f.seconds:.2f} s] {f.note}"
+            )
             if f.counterexample:
                 lines.append(f"         counterexample: {f.counterexample}")
         return "\n".join(lines)
 
 
 def run_checks(
-    checks: Iterable[Check[S]], setting: S, deadline: float = float("inf"), progress: Callable[[str], None] = lambda _: None
+    checks: Iterable[Check[S]],
+    setting: S,
+    deadline: float = float("inf"),
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Finding]:
     """Run the checks in order; an unexpected exception is a failure too, never a pass.
 
@@ -110,7 +115,9 @@ def run_checks(
             yield Finding(check.layer, check.claim, "exact check", 0, spent, False, "", str(found))
         except Exception as error:  # a crash of the code under test must show as a failure of the run
             spent = time.monotonic() - start
-            yield Finding(check.layer, check.claim, "exact check", 0, spent, False, "the check itself broke", repr(error))
+            yield Finding(
+                check.layer, check.claim, "exact check", 0, spent, False, "the check itself broke", repr(error)
+            )
         else:
             spent = time.monotonic() - start
             passed = None if evidence.how == "not checked" else True

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ecm._quantized import QuantizedLaw
 
 Kind = Literal["aperiodic", "periodic"]
+Effort = Literal["fast", "thorough"]
 FORMAT = "ecm-metric/1"
 
 
@@ -212,7 +213,7 @@ class ECM:
         """The single g, where there is one."""
         if len(self.components) > 1:
             raise ECMError(
-                f"this metric has {len(self.components)} components; take one of them first, as in metric[0].allocate(...)"
+                f"this metric has {len(self.components)} components; take one of them, as in metric[0].allocate(...)"
             )
         return self.components[0]
 
@@ -258,7 +259,9 @@ class ECM:
             a, b, top = a.astype(np.float64), b.astype(np.float64), 1.0
         else:
             if a.dtype.kind not in "iu" or b.dtype.kind not in "iu":
-                raise ECMError(f"with q = {q}, x and y are integer levels 0..{q}; they have dtypes {a.dtype}, {b.dtype}")
+                raise ECMError(
+                    f"with q = {q}, x and y are integer levels 0..{q}; they have dtypes {a.dtype}, {b.dtype}"
+                )
             a, b, top = a.astype(np.int64), b.astype(np.int64), float(q)
         both = np.concatenate([a.ravel(), b.ravel()])
         if both.size and not (both.min() >= 0 and both.max() <= top):  # also catches NaN
@@ -298,7 +301,13 @@ class ECM:
         return allocate(self.profile, budget, q, **options)
 
     def design(
-        self, budget: int, q: int = 255, kind: Kind = "aperiodic", seed: int = 0, effort: str = "fast", **options: Any
+        self,
+        budget: int,
+        q: int = 255,
+        kind: Kind = "aperiodic",
+        seed: int = 0,
+        effort: Effort = "fast",
+        **options: Any,
     ) -> Design:
         """`budget` outcomes for every component whose splits never exceed budget * g; see `ecm.make_design`."""
         from ecm._design import make_design
