@@ -62,8 +62,8 @@ def propose_budgets(metric: ECM, q: int = 255, limit: int | None = None) -> tupl
     >>> from ecm import ECM
     >>> propose_budgets(ECM.from_expr("z"), limit=800)
     (255, 510, 765)
-    >>> propose_budgets(ECM.from_expr("log(1+z)"), limit=800)
-    (262, 523, 779)
+    >>> propose_budgets(ECM.from_expr("log(1+z)"), q=63, limit=200)
+    (66, 130, 194)
     """
     slopes = _first_slopes(metric, q)
     if not slopes:
