@@ -14,60 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecm._deadline import within
 from ecm._errors import ECMError
-from ecm._expression import Node
+from ecm._parts import Atom, Density, Parts, Z, as_text, cdf_inside, density_inside, parts_of
 from ecm._pieces import Piece
 from ecm._profile import Profile
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], Floats]
 
-Z = sympy.Symbol("z", positive=True)
 U = sympy.Symbol("u", positive=True)
 
-_SECONDS = 0.25  # for making one formula nicer
-_NOTHING = 1e-24  # a mass below this is none: the pieces join smoothly (kinks without a closed form have 30 digits)
-
-
-@attrs.frozen
-class Atom:
-    """A width (0, a kink of g, 1 or infinity, as part of [0,1]) that occurs with positive probability; exact."""
-
-    location: sympy.Expr
-    mass: sympy.Expr
-
-    def __str__(self) -> str:
-        return f"{_text(self.mass)} at {_text(self.location)}"
-
-
-@attrs.frozen
-class Density:
-    """Between `lower` and `upper` Lambda has the density `formula` = -z g''(z), in the symbol z, of integral `mass`."""
-
-    lower: sympy.Expr
-    upper: sympy.Expr
-    formula: sympy.Expr
-    mass: sympy.Expr
-
-    @property
-    def power(self) -> tuple[sympy.Expr, sympy.Expr] | None:
-        """(c, p) if the density is c*z**(p - 1) with p > 0, else None."""
-        factor, rest = self.formula.as_independent(Z, as_Add=False)
-        base, exponent = rest.as_base_exp() if rest != 1 else (Z, sympy.Integer(0))
-        if base != Z or not exponent.is_number or not (exponent + 1).is_positive:
-            return None
-        return factor, exponent + 1
-
-    @property
-    def name(self) -> str:
-        """The conditional law by its name, where it has one: a Beta(p, 1), stretched if it ends before 1."""
-        if self.power is None or self.lower != 0:
-            return ""
-        stretch = "" if self.upper == 1 else f"({_text(self.upper)})*"
-        return f"{stretch}Beta({_text(self.power[1])}, 1)"
-
-    def __str__(self) -> str:
-        formula, lower, upper, mass = map(_text, (self.formula, self.lower, self.upper, self.mass))
-        return f"{formula} on ({lower}, {upper}), mass {mass}" + (f" = {mass} * {self.name}" if self.name else "")
+_SECONDS = 2.0  # for turning one formula into a function
 
 
 @attrs.frozen(repr=False, slots=False, eq=False)
@@ -102,52 +58,34 @@ class Law:
     # ---- symbolic --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _formulas(self) -> tuple[tuple[sympy.Expr, sympy.Expr, sympy.Expr], ...]:
-        """(lower, upper, g in the symbol z) of each piece."""
-        return tuple((p.left.sympy(), p.right.sympy(), p.node.sympy(Z)) for p in self.pieces)
-
-    @cached_property
-    def _rising(self) -> tuple[sympy.Expr, ...]:
-        """P(Lambda <= z) inside each piece."""
-        return tuple(_nicer(g - Z * g.diff(Z)) for _, _, g in self._formulas)
+    def _parts(self) -> Parts:
+        return parts_of(self.pieces, self.start)
 
     @cached_property
     def start(self) -> sympy.Expr:
         """g(0+), the probability that Lambda = 0."""
         return self.profile.jump.sympy(None)
 
-    @cached_property
+    @property
     def densities(self) -> tuple[Density, ...]:
         """The smooth parts, in order, those of mass 0 (where g is linear) left out."""
-        found = []
-        for (a, b, g), rising in zip(self._formulas, self._rising, strict=True):
-            formula = _nicer(-Z * g.diff(Z, 2))
-            if formula != 0:
-                low = self.start if a == 0 else rising.subs(Z, a)
-                found.append(Density(a, b, formula, _nicer(rising.subs(Z, b) - low)))
-        return tuple(found)
+        return self._parts.densities
 
-    @cached_property
+    @property
     def atoms(self) -> tuple[Atom, ...]:
         """The widths of positive probability, ascending, infinity last."""
-        slopes = [g.diff(Z) for _, _, g in self._formulas]
-        last = self._formulas[-1][2]
-        found = [(sympy.Integer(0), self.start)]
-        for (_, b, _), left, right in zip(self._formulas[:-1], slopes[:-1], slopes[1:], strict=True):
-            found.append((b, b * (left - right).subs(Z, b)))
-        found.append((sympy.Integer(1), slopes[-1].subs(Z, 1)))
-        found.append((sympy.oo, 1 - last.subs(Z, 1)))
-        return tuple(Atom(place, _nicer(mass)) for place, mass in found if abs(mass.evalf(30)) > _NOTHING)
+        return self._parts.atoms
 
     @property
     def split_formula(self) -> sympy.Expr:
         """g on (0, 1], in the symbol z."""
-        return _joined(tuple((b, g) for _, b, g in self._formulas))
+        return _joined([(p.right.sympy(), p.node.sympy(Z)) for p in self.pieces])
 
     @property
     def cdf_formula(self) -> sympy.Expr:
         """P(Lambda <= z) for 0 < z < 1, in the symbol z."""
-        return _joined(tuple((b, f) for (_, b, _), f in zip(self._formulas, self._rising, strict=True)))
+        both = zip(self.pieces, self._parts.rising, strict=True)
+        return _joined([(piece.right.sympy(), rising) for piece, rising in both])
 
     def quantile_formula(self, seconds: float = 5.0) -> sympy.Expr | None:
         """The quantile function in the symbol u, or None where it has no closed form that sympy finds in time.
@@ -155,22 +93,25 @@ class Law:
         >>> Law.of(Profile.from_expr("sqrt(z)")).quantile_formula()
         Piecewise((4*u**2, u <= 1/2), (1, True))
         """
+        return within(seconds, self._solved, None)
+
+    def _solved(self) -> sympy.Expr | None:
         cases: list[tuple[sympy.Expr, sympy.Expr]] = []  # (width, up to this u)
-        for (a, b, _), rising in zip(self._formulas, self._rising, strict=True):
+        for piece, rising in zip(self.pieces, self._parts.rising, strict=True):
+            a, b = piece.left.sympy(), piece.right.sympy()
             cases.append((a, self.start if a == 0 else rising.subs(Z, a)))
             if rising.has(Z):
-                inverse = within(seconds, partial(_inverse, rising, a, b), None)
+                inverse = _inverse(rising, a, b)
                 if inverse is None:
                     return None
                 cases.append((inverse, rising.subs(Z, b)))
-        cases += [(sympy.Integer(1), self._formulas[-1][2].subs(Z, 1)), (sympy.oo, sympy.Integer(1))]
-        bounds = [sympy.Integer(0), *(bound for _, bound in cases)]
-        kept = [
-            (f, bound)
-            for (f, bound), before in zip(cases, bounds[:-1], strict=True)
-            if (bound - before).evalf(30).is_positive
-        ]
-        return sympy.Piecewise(*((f, bound >= U) for f, bound in kept[:-1]), (kept[-1][0], True))
+        cases += [(sympy.Integer(1), self.pieces[-1].node.sympy(Z).subs(Z, 1)), (sympy.oo, sympy.Integer(1))]
+        kept, reached = [], sympy.Integer(0)
+        for width, bound in cases:
+            if (bound - reached).evalf(30).is_positive:
+                kept.append((width, bound))
+                reached = bound
+        return sympy.Piecewise(*((width, bound >= U) for width, bound in kept[:-1]), (kept[-1][0], True))
 
     # ---- numeric ---------------------------------------------------------------------------------------------------
 
@@ -181,7 +122,7 @@ class Law:
     @cached_property
     def _functions(self) -> tuple[tuple[Function, Function], ...]:
         """(distribution function, density) of each piece on float arrays."""
-        return tuple((partial(_cdf_inside, p.node), partial(_density_inside, p.node)) for p in self.pieces)
+        return tuple((partial(cdf_inside, p.node), partial(density_inside, p.node)) for p in self.pieces)
 
     @cached_property
     def _inverses(self) -> tuple[tuple[float, float, float, Function], ...]:
@@ -264,8 +205,10 @@ class Law:
         steeper at 0 than z**(-0.9).
         """
         total = 0.0
-        for piece in self.densities:
-            function, a, b = _numeric(piece.formula), float(piece.lower), float(piece.upper)
+        for part in self.densities:
+            a, b = float(part.lower), float(part.upper)
+            by_jets: Function = partial(self._by_piece, which=1)
+            function = within(_SECONDS, partial(_numeric, part.formula), by_jets)
             middle = min(max(z, a), b)
             total += _integral(function, a, middle)
             total += z * _integral(partial(_over, function), middle, b)
@@ -283,10 +226,10 @@ class Law:
             "g": self.profile.text,
             "densities": [
                 {
-                    "formula": _text(d.formula),
-                    "lower": _text(d.lower),
-                    "upper": _text(d.upper),
-                    "mass": _text(d.mass),
+                    "formula": as_text(d.formula),
+                    "lower": as_text(d.lower),
+                    "upper": as_text(d.upper),
+                    "mass": as_text(d.mass),
                     "mass_float": float(d.mass),
                     "name": d.name,
                 }
@@ -294,9 +237,9 @@ class Law:
             ],
             "atoms": [
                 {
-                    "location": _text(a.location),
+                    "location": as_text(a.location),
                     "location_float": None if a.location == sympy.oo else float(a.location),
-                    "mass": _text(a.mass),
+                    "mass": as_text(a.mass),
                     "mass_float": float(a.mass),
                 }
                 for a in self.atoms
@@ -316,34 +259,7 @@ class Law:
         return f"Law.of({self.profile!r})"
 
 
-def _nicer(formula: sympy.Expr) -> sympy.Expr:
-    """The shortest of a few equal forms, as far as they come in time."""
-    if formula.has(sympy.Float):
-        return formula.evalf(30)
-    ways = [sympy.factor, sympy.expand_mul]
-    if not formula.has(sympy.Function, Z):
-        ways += [_one_root, sympy.simplify]
-    forms = [formula, *(within(_SECONDS, partial(way, formula), formula) for way in ways)]
-    return min(forms, key=lambda form: form.count_ops())
-
-
-def _one_root(number: sympy.Expr) -> sympy.Expr:
-    """A positive product of roots of rationals as one root, which is rational where it can be."""
-    exponents = [e for _, e in number.as_powers_dict().items()]
-    if not number.is_positive or not all(e.is_Rational for e in exponents):
-        return number
-    n = sympy.ilcm(1, *(e.q for e in exponents))
-    return (number**n) ** sympy.Rational(1, n)
-
-
-def _text(formula: sympy.Expr) -> str:
-    """The formula as text, with 12 digits of numbers that have no closed form."""
-    if formula == sympy.oo:
-        return "inf"
-    return str(formula.xreplace({number: number.n(12) for number in formula.atoms(sympy.Float)}))
-
-
-def _joined(cases: tuple[tuple[sympy.Expr, sympy.Expr], ...]) -> sympy.Expr:
+def _joined(cases: list[tuple[sympy.Expr, sympy.Expr]]) -> sympy.Expr:
     if len(cases) == 1:
         return cases[0][1]
     return sympy.Piecewise(*((f, b > Z) for b, f in cases[:-1]), (cases[-1][1], True))
@@ -356,16 +272,6 @@ def _inverse(rising: sympy.Expr, lower: sympy.Expr, upper: sympy.Expr) -> sympy.
         if all(abs((candidate.subs(U, rising.subs(Z, t)) - t).evalf(30)) < 1e-20 for t in tests):
             return sympy.simplify(candidate)
     return None
-
-
-def _cdf_inside(node: Node, z: Floats) -> Floats:
-    with np.errstate(all="ignore"):
-        return np.asarray(node.float(z) - z * node.slope.float(z), dtype=np.float64)
-
-
-def _density_inside(node: Node, z: Floats) -> Floats:
-    with np.errstate(all="ignore"):
-        return np.asarray(-z * node.slope.slope.float(z), dtype=np.float64)
 
 
 def _numeric(formula: sympy.Expr) -> Function:

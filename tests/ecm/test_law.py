@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecm._errors import ECMError
-from ecm._law import Law, U, Z
+from ecm._law import Law, U
 from ecm._metric import ECM
+from ecm._parts import Z, _float_parts
 from ecm._profile import Profile
 
 FORMULAS = [
@@ -206,3 +207,25 @@ def test_json_and_print(text: str) -> None:
     assert [d["mass_float"] for d in data["densities"]] == [float(d.mass) for d in law.densities]
     assert [a["mass_float"] for a in data["atoms"]] == [float(a.mass) for a in law.atoms]
     assert len(str(law).splitlines()) == 1 + len(law.densities) + len(law.atoms)
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_the_float_parts_stand_in_for_the_exact_ones(text: str) -> None:
+    """Where sympy runs out of time the same densities and atoms come out as floats."""
+    law = LAWS[text]
+    floats = _float_parts(law.pieces, law.start)
+    exact = [(d.lower, float(d.mass)) for d in law.densities] + [(a.location, float(a.mass)) for a in law.atoms]
+    found = [(d.lower, float(d.mass)) for d in floats.densities] + [(a.location, float(a.mass)) for a in floats.atoms]
+    assert [place for place, _ in found] == [place for place, _ in exact]
+    assert [mass for _, mass in found] == pytest.approx([mass for _, mass in exact], abs=1e-12)
+
+
+def test_a_formula_beyond_sympy_still_has_its_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no time for sympy at all, the law is numeric and still splits like g."""
+    monkeypatch.setattr("ecm._parts._SECONDS", -1.0)
+    law = ECM.from_expr("Min(tanh(2*z), 3/4)").law()
+    assert not law.densities[0].mass.is_Rational
+    assert law.densities[0].formula.has(sympy.Derivative)
+    assert law.quantile_formula() is None
+    for z in POINTS:
+        assert law.integrated_split(z) == pytest.approx(law.split(z), abs=1e-11)
