@@ -154,10 +154,9 @@ class Moves:
             apart[feature % self.sites] += best  # never negative: k = 0 gains and costs nothing
             most[feature % self.sites] += gains[-1]
         if threat == "pixels":  # at cost g(1) a pixel touches no more than the samples in which it shows anything
-            whole = [sum(self.brings(site)) for site in range(self.sites)]
+            most = [min(most[site], sum(self.brings(site))) for site in range(self.sites)]
             top = self.facts["costs"][0][-1]
-            apart = [max(a, m * w - top) for a, w in zip(apart, whole, strict=True)]
-            most = [min(a, w) for a, w in zip(most, whole, strict=True)]
+            apart = [max(a, m * whole - top) for a, whole in zip(apart, most, strict=True)]
         return sum(apart), sum(most)
 
 

@@ -89,8 +89,9 @@ class PixelItems:
     """One item a pixel, whose channels share their outcomes; gains [channels, pixels, moves].
 
     Changing the channels by delta costs min(g(1), sum_c g(delta_c)) and touches the union of the samples that the
-    channels touch. At cost g(1) the gain is at most `whole`, that of all samples in which the pixel shows anything; at
-    cost sum_c g(delta_c) it is at most the sum of the channels' gains, and the maximum separates by channel.
+    channels touch. At cost g(1) the gain is at most `whole` [pixels], that of all samples in which the pixel shows
+    anything (and not more than its channels can gain together); at cost sum_c g(delta_c) it is at most the sum of the
+    channels' gains, and the maximum separates by channel.
     """
 
     gains: Ints
@@ -99,8 +100,8 @@ class PixelItems:
 
     @property
     def attainable(self) -> int:
-        """No pixel gains more than `whole`, nor than its channels together."""
-        return exact_sum(np.minimum(self.whole, self.gains[:, :, -1].sum(axis=0)))
+        """No pixel gains more than `whole`."""
+        return exact_sum(self.whole)
 
     @property
     def peak(self) -> int:

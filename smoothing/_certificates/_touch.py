@@ -91,10 +91,10 @@ class Touch:
         entries = sum((self.scheme.q + 1) * (outcomes.finite + 1) for outcomes in self.scheme.design.outcomes)
         if entries > 1 << 22:
             return None
-        return {c: self._columns(c, np.arange(self.scheme.q + 1)) for c in self._components}
+        return {c: self._columns(c, np.arange(self.scheme.q + 1)) for c in self.components}
 
     @cached_property
-    def _components(self) -> list[int]:
+    def components(self) -> list[int]:
         """Components that show anything at all; features of the others never touch a sample."""
         return [c for c, outcomes in enumerate(self.scheme.design.outcomes) if outcomes.finite]
 
@@ -113,7 +113,7 @@ class Touch:
 
         `levels` [features] are those of the image, `worth` [samples] what a touched sample brings, >= 0.
         """
-        for component in self._components:
+        for component in self.components:
             for chunk in self._chunks(component):
                 yield component, chunk, self._chunk(component, chunk, levels[chunk], worth)
 

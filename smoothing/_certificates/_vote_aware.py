@@ -100,16 +100,16 @@ class VoteAware:
 
     def items(self, levels: Ints, worth: Ints) -> Items:
         """The gains of all features (or pixels) for this worth of the samples, with their costs."""
-        parts = list(self.touch.gains(levels, worth))
+        moves, component = len(self.touch.moves), self.scheme.component
+        gains = {c: np.zeros((int((component == c).sum()), moves), np.int64) for c in self.touch.components}
+        filled = dict.fromkeys(gains, 0)
+        for c, features, part in self.touch.gains(levels, worth):
+            gains[c][filled[c] : filled[c] + len(features)] = part
+            filled[c] += len(features)
         if self.threat == "features":
-            return FeatureItems(
-                tuple(
-                    (np.concatenate([gains for found, _, gains in parts if found == c]), self._costs[c])
-                    for c in sorted({found for found, _, _ in parts})
-                )
-            )
-        channels, moves = self.scheme.shape[0], len(self.touch.moves)
-        gains = np.zeros((self.scheme.features, moves), np.int64)
-        for _, features, part in parts:
-            gains[features] = part
-        return PixelItems(gains.reshape(channels, -1, moves), self._costs[0], self.touch.whole(worth))
+            return FeatureItems(tuple((gains[c], self._costs[c]) for c in gains))
+        channels = self.scheme.shape[0]
+        apart = gains.get(0, np.zeros((self.scheme.features, moves), np.int64)).reshape(channels, -1, moves)
+        # No more than all that the pixel shows, nor than its channels gain together
+        whole = np.minimum(self.touch.whole(worth), apart[:, :, -1].sum(axis=0))
+        return PixelItems(apart, self._costs[0], whole)
