@@ -12,9 +12,9 @@ import attrs
 import numpy as np
 
 from ecm._errors import AllocationError
-from ecm._number import Exact, exact
+from ecm._number import Exact
 from ecm._outcomes import Outcomes
-from ecm._tube import Ints, Tube, check_size
+from ecm._tube import Ints, Tube, as_epsilon, check_size
 
 if TYPE_CHECKING:
     from ecm._profile import Profile
@@ -141,7 +141,7 @@ class Allocation:
 
     def within(self, epsilon: Exact) -> bool:
         """Whether eps <= `epsilon`, decided in integers; a difference below 2**-60 counts as none."""
-        return bool((self._tube.least(exact(epsilon, "epsilon")) <= self.N).all())
+        return bool((self._tube.least(as_epsilon(epsilon)) <= self.N).all())
 
     def outcomes(self) -> Outcomes:
         """The list of outcomes: widths ascending, each with all its offsets, infinite ones last."""
@@ -236,7 +236,7 @@ def allocate(
     ecm._errors.AllocationError: epsilon = 0.01 is out of reach with a budget of 1000...the smallest possible eps is...
     """
     tube = Tube.of(profile, index(budget), index(q))
-    least = None if epsilon is None else tube.least(exact(epsilon, "epsilon"))
+    least = None if epsilon is None else tube.least(as_epsilon(epsilon))
     if method == "exact":
         n, optimality = _exact(tube, least)
     elif method == "mip":

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ecm._allocation import Allocation, allocate
 from ecm._dynamic import climb
 from ecm._errors import AllocationError
-from ecm._number import Exact, exact
-from ecm._tube import Tube
+from ecm._number import Exact
+from ecm._tube import Tube, as_epsilon
 
 if TYPE_CHECKING:
     from ecm._profile import Profile
@@ -41,7 +41,7 @@ def smallest_budget(profile: Profile, epsilon: Exact, q: int = 255, *, limit: in
     >>> smallest_budget(Profile.from_expr("z"), 0, limit=1000)
     255
     """
-    wanted = exact(epsilon, "epsilon")
+    wanted = as_epsilon(epsilon)
     if limit is None:
         if wanted <= 0:
             raise AllocationError("epsilon = 0 is reached by no budget for most g; give the largest budget as limit=")

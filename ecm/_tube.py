@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecm._errors import AllocationError
+from ecm._number import Exact, exact
 
 if TYPE_CHECKING:
     from ecm._profile import Profile
@@ -87,6 +89,17 @@ class Tube:
             raise AllocationError(f"epsilon = {epsilon} is negative; eps = 0 is already an exact allocation")
         slack = int(min(epsilon, Fraction(1)) * (self.budget << self.bits))
         return np.maximum.accumulate(np.maximum(-((slack - self.scaled) >> self.bits), 0))
+
+
+def as_epsilon(value: Exact) -> Fraction:
+    """epsilon as a fraction. A float stands for all numbers that round to it, so `epsilon=other.eps` is met by `other`.
+
+    >>> as_epsilon("0.02"), as_epsilon(0.02) > Fraction(2, 100) > as_epsilon(0.02) * (1 - Fraction(1, 10**15))
+    (Fraction(1, 50), True)
+    """
+    if isinstance(value, float) and 0 < value < inf:
+        return Fraction(nextafter(value, inf))
+    return exact(value, "epsilon")
 
 
 def check_size(budget: int, q: int) -> None:

@@ -160,6 +160,23 @@ def test_rounded_slopes_are_sound_and_no_better_than_the_optimum(values: tuple[F
     assert allocate(profile, budget, q, method="slopes").eps >= allocate(profile, budget, q).eps
 
 
+@pytest.mark.parametrize("budget", [100, 1000, 10**5])
+def test_the_eps_of_an_allocation_is_within_reach(budget: int) -> None:
+    """The float eps of the optimum, given back as epsilon, is met by the same weights, and a little less is not."""
+    best = allocate(SQRT, budget)
+    assert best.within(best.eps)
+    assert allocate(SQRT, budget, epsilon=best.eps).weights == best.weights
+    with pytest.raises(AllocationError, match="out of reach"):
+        allocate(SQRT, budget, epsilon=best.eps * (1 - 1e-9))
+
+
+@pytest.mark.parametrize("epsilon", ["", "x", float("nan"), float("inf"), -1, None.__class__])
+def test_epsilon_that_is_no_number_raises_our_error(epsilon: object) -> None:
+    """Whatever is not a number >= 0 is refused by the package's own exception."""
+    with pytest.raises(ECMError):
+        allocate(SQRT, 10, 4, epsilon=epsilon)  # type: ignore[arg-type]
+
+
 def test_methods_that_miss_epsilon_say_so() -> None:
     """A method without a proof does not claim that its eps is the smallest."""
     with pytest.raises(AllocationError, match="method 'floor' reaches only"):
