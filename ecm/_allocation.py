@@ -38,7 +38,7 @@ def verify_allocation(profile: Profile, weights: Weights, q: int, budget: int) -
         ...
     ecm._errors.AllocationError: N(1) = 3 exceeds floor(B g(1/4)) = 2 (B = 5): the weights split...
     """
-    check_size(budget, q)
+    budget, q = check_size(budget, q)
     pairs = _pairs(weights)
     outside = [j for j, _ in pairs if not 1 <= j <= q]
     if outside:
@@ -235,7 +235,7 @@ def allocate(
         ...
     ecm._errors.AllocationError: epsilon = 0.01 is out of reach with a budget of 1000...the smallest possible eps is...
     """
-    tube = Tube.of(profile, index(budget), index(q))
+    tube = Tube.of(profile, budget, q)
     least = None if epsilon is None else tube.least(as_epsilon(epsilon))
     if method == "exact":
         n, optimality = _exact(tube, least)
@@ -253,7 +253,7 @@ def allocate(
         n, optimality = rounded_slopes(tube), "feasible, not proved optimal"
     else:
         raise AllocationError(f"method = {method!r}: write 'exact', 'mip', 'floor' or 'slopes'")
-    allocation = Allocation.from_splits(profile, n, budget, method, optimality)
+    allocation = Allocation.from_splits(profile, n, tube.budget, method, optimality)
     if least is not None and bool((n < least).any()):
         known = "the smallest possible eps is" if "optimal by" in optimality else f"method {method!r} reaches only"
         raise AllocationError(

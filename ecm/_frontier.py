@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import ceil
-from operator import index
 from typing import TYPE_CHECKING
 
 from ecm._allocation import Allocation, allocate
 from ecm._dynamic import climb
 from ecm._errors import AllocationError
 from ecm._number import Exact
-from ecm._tube import Tube, as_epsilon
+from ecm._tube import Tube, as_epsilon, check_size
 
 if TYPE_CHECKING:
     from ecm._profile import Profile
@@ -42,10 +41,11 @@ def smallest_budget(profile: Profile, epsilon: Exact, q: int = 255, *, limit: in
     255
     """
     wanted = as_epsilon(epsilon)
+    _, q = check_size(1, q)
     if limit is None:
         if wanted <= 0:
             raise AllocationError("epsilon = 0 is reached by no budget for most g; give the largest budget as limit=")
-        limit = ceil((index(q) ** 2 + q) / (2 * wanted))
+        limit = ceil((q**2 + q) / (2 * wanted))
     budget, width = 1, 1
     while budget <= limit:
         end = min(budget + width - 1, limit)

@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import inf, nextafter
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -44,7 +45,7 @@ class Tube:
     @classmethod
     def of(cls, profile: Profile, budget: int, q: int) -> Tube:
         """The tube under `budget * g` on the grid k/q."""
-        check_size(budget, q)
+        budget, q = check_size(budget, q)
         bits = 61 - budget.bit_length()
         return cls(profile, budget, bits, np.asarray(profile.floors(budget << bits, q), dtype=np.int64))
 
@@ -102,12 +103,17 @@ def as_epsilon(value: Exact) -> Fraction:
     return exact(value, "epsilon")
 
 
-def check_size(budget: int, q: int) -> None:
-    """Budgets and grids for which every sum below stays inside int64."""
+def check_size(budget: int, q: int) -> tuple[int, int]:
+    """`budget` and `q` as Python integers, if every sum over them stays inside int64."""
+    try:
+        budget, q = index(budget), index(q)
+    except TypeError as error:
+        raise AllocationError(f"budget = {budget!r}, q = {q!r}: both must be integers") from error
     if budget < 1 or q < 1:
         raise AllocationError(f"budget = {budget}, q = {q}: both must be at least 1")
     if budget * (q + 2) >= 1 << 60:
         raise AllocationError(f"budget = {budget}, q = {q}: budget * q must stay below 2**60; use a smaller budget")
+    return budget, q
 
 
 def _ranks(profile: Profile, budget: int, caps: Ints, fractions: Ints) -> Ints:

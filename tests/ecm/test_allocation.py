@@ -76,7 +76,7 @@ def test_malformed_weights_raise_our_error(weights: dict[int, int]) -> None:
         Allocation(SQRT, weights, 255, 1000)
 
 
-@pytest.mark.parametrize(("budget", "q"), [(0, 255), (-5, 255), (10, 0), (2**60, 255)])
+@pytest.mark.parametrize(("budget", "q"), [(0, 255), (-5, 255), (10, 0), (2**60, 255), (10.5, 4), ("9", 4), (9, None)])
 def test_sizes_out_of_range_raise_our_error(budget: int, q: int) -> None:
     """A budget or grid that makes no sense, or would leave 64 bits, is refused before anything is computed."""
     with pytest.raises(ECMError):
