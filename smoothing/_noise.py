@@ -31,7 +31,7 @@ class Noise:
     >>> noise = Noise(Scheme.l1(1, shape=(2,), q=2, order="published"))
     >>> lower, upper = noise.bounds(torch.tensor([[0, 2]]), range(2))
     >>> lower.tolist(), upper.tolist()
-    ([[[0, 1], [0, 3]]], [[[1, 4], [3, 4]]])
+    ([[[0, 3], [0, 1]]], [[[1, 4], [3, 4]]])
     """
 
     def __init__(self, scheme: Scheme, device: torch.device | str = "cpu", memory: int = 2**28) -> None:
@@ -54,40 +54,35 @@ class Noise:
         shown = planes(scheme.representation, lower, upper, scheme.q)
         self._ends = self._on(np.stack([lower, upper]).astype(np.int32).ravel())
         self._shown = self._on(shown.ravel())
-        self._index = torch.int32 if max(shown.size, rows * self._stride, 2 * len(lower)) < 2**31 else torch.int64
-        self._per_end, self._planes = len(lower), len(shown)
+        self._cells, self._planes = len(lower), len(shown)
 
-        # Position -> first key of the row; twice in a row, so that t + offset < 2B needs no remainder.
-        first = last - np.array([o.finite for o in outcomes])
+        # The key of a level is its row's start plus the level: a cell itself, or what is bisected for.
+        largest = max(shown.size, 2 * len(lower), rows * self._stride)
+        self._key = torch.int32 if largest < 2**31 else torch.int64
         finite = np.array([o.finite for o in outcomes])
-        start = (np.minimum(scheme.lists, finite[:, None]) + first[:, None]) * self._stride
-        self._starts = self._on(np.concatenate([start, start], axis=1).ravel()).to(self._index)
+        row = np.minimum(scheme.lists, finite[:, None]) + (last - finite)[:, None]
+        # Every list twice in a row, so that t + offset < 2B needs no remainder.
+        self._starts = self._on(np.concatenate([row, row], axis=1).ravel() * self._stride).to(self._key)
+        self._position = torch.int32 if self._starts.numel() < 2**31 else torch.int64
+        self._first = self._on(scheme.component * 2 * scheme.total).to(self._position)
+        self._offset = self._on(scheme.offsets[scheme.site]).to(self._position)
+        self._combs = [self._on(column)[:, None] for column in scheme.combs] if scheme.coupling == "global" else []
+        self._storage = {last: self._stored(last) for last in (False, True)}
         self._table: Tensor | None = None
-        if scheme.coupling == "cyclic":
-            self._place = self._on(scheme.component * 2 * scheme.total + scheme.offsets[scheme.site])
-        elif scheme.coupling == "global":
-            width, phase, begin, _ = scheme.combs
-            self._global = [self._on(a)[:, None] for a in (width, phase, begin)]
-            self._place = self._on(scheme.offsets[scheme.site])
-        else:
-            self._place = self._on(scheme.component * 2 * scheme.total)
-            if scheme.features * scheme.samples * 4 <= memory // 2:
-                self._table = self._permuted(np.arange(scheme.samples)).to(torch.int32)
+        if scheme.coupling == "permutation" and scheme.features * scheme.samples * 4 <= memory // 2:
+            self._table = self._permuted(np.arange(scheme.samples))
 
     @property
     def chunk(self) -> int:
         """How many (image, sample) pairs one call may have to stay within `memory`: at least 1."""
-        index = torch.empty(0, dtype=self._index).element_size()
-        # a pair's own tensors: row starts while they are looked up, cells, and planes with their indices
-        pair = self.scheme.features * (
-            8 + 3 * index + self._planes * (index + 4) + (16 if self._keys is not None else 0)
-        )
-        return max(1, self.memory // pair)
+        key, position = (torch.empty(0, dtype=d).element_size() for d in (self._key, self._position))
+        number = 2 * key + position + 4 + (8 if self._keys is not None else 0)
+        return max(1, self.memory // (self.scheme.features * self._planes * number))
 
     def bounds(self, x: Tensor, samples: Sequence[int] | Tensor) -> tuple[Tensor, Tensor]:
         """(lower, upper) in half-steps, int32 [N, S, *shape], of every level in `x` [N, *shape] at every sample."""
-        cells = self._cells_of(self._flat(x)[:, None], self._rows(self._wanted(samples)))
-        lower, upper = (self._look(self._ends, cells + end * self._per_end) for end in (0, 1))
+        cells = self._cells_of(self._flat(x)[:, None] + self._rows(self._wanted(samples)))
+        lower, upper = (_look(self._ends, cells + end * self._cells) for end in (0, 1))
         return _split(lower, self.scheme.shape), _split(upper, self.scheme.shape)
 
     def inputs(self, x: Tensor, samples: Sequence[int] | Tensor, channels_last: bool = False) -> Tensor:
@@ -95,75 +90,75 @@ class Noise:
 
         With `channels_last` the same numbers, stored with the channels innermost (for shapes of three axes).
         """
-        flat, rows = self._flat(x, channels_last), self._rows(self._wanted(samples), channels_last)
-        return self._planes_of(flat[:, None], rows, channels_last)
+        return self._shown_at(self._flat(x)[:, None], self._wanted(samples), channels_last)
 
     def paired(self, x: Tensor, samples: Sequence[int] | Tensor, channels_last: bool = False) -> Tensor:
         """As `inputs`, but image n at its own `samples[n]`, for training: float32 [N, planes * shape[0], ...]."""
-        flat, rows = self._flat(x, channels_last), self._rows(self._wanted(samples), channels_last)
-        if len(flat) != len(rows):
-            raise InputError(f"{len(rows)} samples for {len(flat)} images: paired takes one sample an image")
-        return self._planes_of(flat, rows, channels_last)
+        flat, wanted = self._flat(x), self._wanted(samples)
+        if len(flat) != len(wanted):
+            raise InputError(f"{len(wanted)} samples for {len(flat)} images: paired takes one sample an image")
+        return self._shown_at(flat, wanted, channels_last)
 
-    def _planes_of(self, flat: Tensor, rows: Tensor, channels_last: bool) -> Tensor:
-        """Planes [..., planes * C, ...] of levels and row starts [..., features] in the same storage order."""
-        shape, count = self.scheme.shape, self._planes
-        plane = torch.arange(count, device=self.device, dtype=self._index) * self._per_end
-        if channels_last and len(shape) == 3:
-            c, h, w = shape
-            plane = plane[:, None]  # features stand as (h, w, c); the planes go between w and c
-            flat, rows = _split(flat, (h, w, 1, c)), _split(rows, (h, w, 1, c))
-            stored = self._shown_at(flat, rows, plane)
-            return stored.flatten(-2).movedim(-1, -3)
-        stored = self._shown_at(flat.unsqueeze(-2), rows.unsqueeze(-2), plane[:, None])
-        return _split(stored, shape).flatten(stored.ndim - 2, stored.ndim - 1)
-
-    def _shown_at(self, flat: Tensor, rows: Tensor, plane: Tensor) -> Tensor:
-        if self._keys is None:  # a cell is row + level: adding the plane to the small level tensor saves a pass
-            return self._look(self._shown, (flat + plane) + rows)
-        return self._look(self._shown, self._cells_of(flat, rows) + plane)
-
-    def _cells_of(self, flat: Tensor, rows: Tensor) -> Tensor:
+    def _shown_at(self, flat: Tensor, samples: Tensor, channels_last: bool) -> Tensor:
+        """Planes [..., planes * C, ...] of levels [N, (1,) features] at samples [S]."""
+        feature, plane = self._storage[channels_last]
+        rows = self._rows(samples, feature)
         if self._keys is None:
-            return flat + rows
-        return torch.searchsorted(self._keys, flat + rows, right=True, out_int32=self._index == torch.int32) - 1
+            # A key is a cell: the plane is added to the levels, which are few, and every other sum is contiguous.
+            shown = _look(self._shown, (flat[..., feature] + plane) + rows)
+        else:
+            shown = _look(self._shown, self._cells_of(flat[..., feature] + rows) + plane)
+        c, *rest = self.scheme.shape
+        if channels_last and len(rest) == 2:
+            return _split(shown, (*rest, c * self._planes)).movedim(-1, -3)
+        return _split(shown, (c * self._planes, *rest))
 
-    def _look(self, table: Tensor, index: Tensor) -> Tensor:
-        return table.index_select(0, index.reshape(-1)).view(index.shape)
+    def _stored(self, channels_last: bool) -> tuple[Tensor, Tensor]:
+        """Feature and first cell of the plane of every number a network reads, in the order of storage."""
+        feature = np.tile(np.arange(self.scheme.features), (self._planes, 1))
+        plane = np.repeat(np.arange(self._planes) * self._cells, self.scheme.features)
+        if channels_last and len(self.scheme.shape) == 3:
+            c, h, w = self.scheme.shape
+            order = np.arange(feature.size).reshape(self._planes * c, h, w).transpose(1, 2, 0).ravel()
+            feature, plane = feature.ravel()[order], plane[order]
+        return self._on(feature.ravel()), self._on(plane).to(self._key)
 
-    def _rows(self, samples: Tensor, channels_last: bool = False) -> Tensor:
-        """First key of the row of every feature at every sample, [S, features]."""
-        place = self._stored(self._place, channels_last)
+    def _cells_of(self, keys: Tensor) -> Tensor:
+        if self._keys is None:
+            return keys
+        return torch.searchsorted(self._keys, keys, right=True) - 1
+
+    def _rows(self, samples: Tensor, feature: Tensor | None = None) -> Tensor:
+        """Start of the row of every feature at every sample, [S, features]."""
         if self.scheme.coupling == "cyclic":
-            return self._look(self._starts, samples[:, None] + place)
+            place = self._first + self._offset
+            return _look(
+                self._starts, samples.to(self._position)[:, None] + (place if feature is None else place[feature])
+            )
         if self.scheme.coupling == "global":
-            width, phase, begin = (column[samples] for column in self._global)
-            row = begin + (phase + place) % width
-            return row.clamp_(max=self.scheme.design.outcomes[0].finite).mul_(self._stride).to(self._index)
-        if self._table is not None:
-            return self._stored(self._table[samples], channels_last)
-        return self._stored(self._permuted(samples.cpu().numpy()), channels_last)
+            width, phase, begin, _ = (column[samples] for column in self._combs)
+            row = begin + (phase + self._offset) % width
+            rows = (row.clamp_(max=self.scheme.design.outcomes[0].finite) * self._stride).to(self._key)
+        elif self._table is not None:
+            rows = self._table[samples]
+        else:
+            rows = self._permuted(samples.cpu().numpy())
+        return rows if feature is None else rows.index_select(1, feature)
 
     def _permuted(self, samples: NDArray[np.int64]) -> Tensor:
         position = np.empty((len(samples), self.scheme.sites), dtype=np.int64)
         for site in range(self.scheme.sites):
             position[:, site] = self.scheme.permutation(site)[samples]
-        return self._look(self._starts, self._on(position[:, self.scheme.site]) + self._place)
+        return _look(self._starts, self._on(position[:, self.scheme.site]) + self._first)
 
-    def _stored(self, features: Tensor, channels_last: bool) -> Tensor:
-        """The feature axis (last) in storage order: C,H,W or H,W,C."""
-        if not channels_last or len(self.scheme.shape) != 3:
-            return features
-        return _split(features, self.scheme.shape).movedim(-3, -1).flatten(-3)
-
-    def _flat(self, x: Tensor, channels_last: bool = False) -> Tensor:
+    def _flat(self, x: Tensor) -> Tensor:
         if tuple(x.shape[1:]) != self.scheme.shape:
             raise InputError(f"levels of shape {tuple(x.shape)}; this scheme reads (N, {self.scheme.shape})")
-        return self._stored(x.to(self.device, self._index).flatten(1), channels_last)
+        return x.to(self.device, self._key).flatten(1)
 
     def _wanted(self, samples: Sequence[int] | Tensor) -> Tensor:
         if isinstance(samples, Tensor):
-            return samples.to(self.device, torch.int64)
+            return samples.to(self.device)
         chosen = np.asarray(samples, dtype=np.int64)
         if chosen.size and not 0 <= chosen.min() <= chosen.max() < self.scheme.samples:
             raise SchemeError(f"samples {chosen.min()}..{chosen.max()}: this scheme has 0..{self.scheme.samples - 1}")
@@ -171,6 +166,10 @@ class Noise:
 
     def _on(self, array: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(np.array(array)).to(self.device)
+
+
+def _look(table: Tensor, index: Tensor) -> Tensor:
+    return table.index_select(0, index.reshape(-1)).view(index.shape)
 
 
 def _split(flat: Tensor, sizes: tuple[int, ...]) -> Tensor:
