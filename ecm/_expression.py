@@ -734,6 +734,8 @@ def function(name: str, x: Node) -> Node:
             return E
         if name == "atan" and abs(v) == 1:
             return mul((Num(v / 4), PI))
+    if name in ("exp", "expm1") and x.free and isinstance(x, Function) and x.name == "log":
+        return x.argument if name == "exp" else x.argument - 1
     if name in _ODD and coefficient(x)[0] < 0:
         return -function(name, -x)
     if name in ("log", "log1p") and x.free and not isinstance(x, Num):
@@ -745,11 +747,13 @@ def function(name: str, x: Node) -> Node:
         number, rest = coefficient(x)
         if rest == (PI,):
             number %= 2
-            sign = 1
-            if number >= 1:
-                number, sign = number - 1, -1
+            half, number = divmod(number, 1)
             if number in _SINES:
-                return Num(sign * _SINES[number])
+                return Num((-1) ** half * _SINES[number])
+    elif name == "sign" and x.free:
+        from ecm._exact import sign
+
+        return Num(Fraction(sign(x)))
     elif name == "Abs" and isinstance(x, Var):
         return x
     return Function(name, x)
@@ -781,6 +785,20 @@ def minimum(*arguments: Node) -> Node:
     return extremum("Min", arguments)
 
 
+def _whole_power(x: arb, n: int) -> arb:
+    """x**n; flint's own power gives nan on a ball around 0."""
+    if not x.mid().is_zero() or x.is_zero():
+        return x**n
+    if n < 0:
+        return arb.nan()
+    out, square = arb(1), x
+    while n:
+        if n % 2:
+            out = out * square
+        square, n = square * square, n // 2
+    return out
+
+
 def ball_power(x: arb, exponent: Node) -> arb:
     """x**exponent on a ball, exact at 0 and at 1."""
     if not isinstance(exponent, Num):
@@ -791,7 +809,7 @@ def ball_power(x: arb, exponent: Node) -> arb:
     if d == 1:
         if n < 0 and x.is_zero():
             raise Undefined("a division by zero")
-        return x**n
+        return _whole_power(x, n)
     if x < 0:
         raise Undefined(f"a fractional power of {short(x)} is not real")
     if x.is_zero():

@@ -6,7 +6,7 @@ hand; other roots are isolated: the difference changes sign on an interval on wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -129,14 +129,27 @@ def pieces_of(node: Node, clock: Clock) -> tuple[Piece, ...]:
     >>> [(str(p.left), str(p.right), p.node.text()) for p in pieces_of(parse("Min(3*z, 1)/18"), Clock(5))]
     [('0', '1/3', 'z/6'), ('1/3', '1', '1/18')]
     """
-    found = list(_resolve(node, Point.of(0), Point.of(1), clock))
-    merged = [found[0]]
-    for piece in found[1:]:
-        if piece.node == merged[-1].node:
-            merged[-1] = attrs.evolve(merged[-1], right=piece.right)
+    return merged(cells_of(node, clock))
+
+
+def merged(cells: Iterable[Piece]) -> tuple[Piece, ...]:
+    """Neighbouring cells with equal formulas as one piece."""
+    out = list[Piece]()
+    for cell in cells:
+        if out and cell.node == out[-1].node:
+            out[-1] = attrs.evolve(out[-1], right=cell.right)
         else:
-            merged.append(piece)
-    return tuple(merged)
+            out.append(cell)
+    return tuple(out)
+
+
+def cells_of(node: Node, clock: Clock) -> list[Piece]:
+    """The pieces before neighbours with equal formulas are merged.
+
+    Every zero of a switching difference stands between two cells, so a value that differs at a single point, as in
+    Piecewise((1, (z - 1/2)**2 <= 0), (z, True)), can be seen there.
+    """
+    return list(_resolve(node, Point.of(0), Point.of(1), clock))
 
 
 def _resolve(node: Node, a: Point, b: Point, clock: Clock) -> Iterator[Piece]:
@@ -206,7 +219,7 @@ def _branches(branches: list[Any], a: Point, b: Point, clock: Clock) -> Iterator
 
 
 def signs(node: Node, a: Point, b: Point, clock: Clock) -> list[tuple[Point, Point, int]]:
-    """The intervals of (a, b) on which the smooth formula keeps one sign.
+    """Intervals of (a, b) on which the smooth formula keeps one sign; all its zeros inside lie between them.
 
     >>> from ecm._parse import parse
     >>> [(str(lo), str(hi), s) for lo, hi, s in signs(parse("sqrt(z) - 3*z/4 - 1/4"), *map(Point.of, (0, 1)), Clock(5))]
@@ -215,15 +228,7 @@ def signs(node: Node, a: Point, b: Point, clock: Clock) -> list[tuple[Point, Poi
     if node.free:
         return [(a, b, sign(node))]
     cells = _closed_form(node, a, b)
-    if cells is None:
-        cells = _isolated(node, a, b, clock)
-    merged = [cells[0]]
-    for lo, hi, s in cells[1:]:
-        if s == merged[-1][2]:
-            merged[-1] = (merged[-1][0], hi, s)
-        else:
-            merged.append((lo, hi, s))
-    return merged
+    return _isolated(node, a, b, clock) if cells is None else cells
 
 
 def _closed_form(node: Node, a: Point, b: Point) -> list[tuple[Point, Point, int]] | None:

@@ -21,7 +21,7 @@ from ecm._errors import ECMError, ExpressionError, NotAnECM, Undecided, Undefine
 from ecm._exact import evaluate, point_ball, precision, sign
 from ecm._expression import Function, Node, Num, Piecewise
 from ecm._germ import sign_beside
-from ecm._pieces import Piece, pieces_of
+from ecm._pieces import Piece, cells_of, merged
 from ecm._shape import Known, known
 from ecm._witness import (
     COARSE,
@@ -173,20 +173,22 @@ def _may_jump_inside(node: Node) -> bool:
 
 def _pieces(node: Node, clock: Clock) -> tuple[Piece, ...]:
     try:
-        return pieces_of(node, clock)
+        return tuple(cells_of(node, clock))
     except Undefined as error:
         refute(node, [Fraction(k, 4096) for k in range(4097)])
         raise Undecided(str(error)) from None
 
 
-def _concave(node: Node, pieces: tuple[Piece, ...], clock: Clock) -> Condition:
-    first, last = pieces[0], pieces[-1]
-    _start(node, first)
-    details = [concave_piece(node, piece, clock) for piece in pieces]
-    for left, right in pairwise(pieces):
+def _concave(node: Node, cells: tuple[Piece, ...], clock: Clock) -> Condition:
+    _start(node, cells[0])
+    jumpy = _may_jump_inside(node)
+    for left, right in pairwise(cells):
         clock.check("the comparison of slopes at the kinks")
-        _kink(node, left, right)
-    _same(node, evaluate(last.node, Fraction(1)), evaluate(node, Fraction(1)), Fraction(1))
+        if jumpy or left.node != right.node:
+            _kink(node, left, right, jumpy)
+    pieces = merged(cells)
+    details = [concave_piece(node, piece, clock) for piece in pieces]
+    _same(node, evaluate(pieces[-1].node, Fraction(1)), evaluate(node, Fraction(1)), Fraction(1))
     method = "composition rules" if all(d.rules for d in details) else "interval bounds"
     if len(pieces) == 1:
         return Condition("concave", method, details[0].text)
@@ -205,35 +207,36 @@ def _start(node: Node, first: Piece) -> None:
         raise Undecided(f"g falls to {_brief(jump)} right of 0")
 
 
-def _same(node: Node, a: Node, b: Node, at: Fraction | None) -> None:
+def _same(node: Node, a: Node, b: Node, at: Fraction) -> None:
     if a != b and sign(a - b) != 0:
-        if at is not None:
-            refute_beside(node, at, Fraction(1, 8))
-        raise Undecided(f"g jumps by {_brief(b - a)} near z = {at}")
+        refute_beside(node, at, Fraction(1, 8))
+        raise Undecided(f"g jumps by {_brief(b - a)} at z = {at}")
 
 
-def _kink(node: Node, left: Piece, right: Piece) -> None:
-    """At the point between two pieces g must be continuous and its slope must not rise."""
+def _kink(node: Node, left: Piece, right: Piece, jumpy: bool) -> None:
+    """At the point between two cells g must be continuous and its slope must not rise."""
     point = left.right
+    around = point.narrowed(Fraction(1, 1 << 200))[0] if point.value is None else point.value
+    width = min(around - left.left.hi, right.right.lo - around)
     if point.exact is not None:
-        at, rational = point.exact, point.value
-        values = [evaluate(f, at) for f in (left.node, right.node, node)]
-        around = rational if rational is not None else (point.lo + point.hi) / 2
+        values = [evaluate(f, point.exact) for f in (left.node, right.node, node)]
         if any(v != values[0] and sign(v - values[0]) != 0 for v in values[1:]):
-            refute_beside(node, around, Fraction(1, 8))
+            refute_beside(node, around, width)
             raise Undecided(f"g is not continuous at z = {point}")
-        rise = sign(evaluate(right.node.slope, at) - evaluate(left.node.slope, at))
+        if left.node == right.node:
+            return
+        rise = sign(evaluate(right.node.slope, point.exact) - evaluate(left.node.slope, point.exact))
     else:
-        if _may_jump_inside(node):
-            raise Undecided(f"it is open whether g is continuous at z = {point}")
-        around = point.narrowed(Fraction(1, 1 << 80))[0]
         ball = point.ball()
+        if jumpy:
+            if not right.node.ball(ball).overlaps(left.node.ball(ball)):
+                refute_beside(node, around, width)
+            raise Undecided(f"it is open whether g is continuous at z = {point}")
         change = right.node.slope.ball(ball) - left.node.slope.ball(ball)
         if not (change < 0 or change > 0):
             raise Undecided(f"the slopes on the two sides of z = {point} are too close to compare")
         rise = 1 if change > 0 else -1
     if rise > 0:
-        width = min(around - left.left.hi, right.right.lo - around)
         refute_beside(node, around, width)
         raise Undecided(f"the slope rises at the kink z = {point}")
 

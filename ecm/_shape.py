@@ -179,7 +179,7 @@ def _power(x: Known, exponent: Node) -> Known:
             return inner if whole % 2 == 0 else _flip(inner)
         if whole < 0:
             raise Undefined("a division by an expression that may be zero")
-        lo, hi = x.lo**whole, x.hi**whole
+        lo, hi = ball_power(x.lo, exponent), ball_power(x.hi, exponent)
         if whole % 2:
             return _compose((True, False, False, False), x, lo, hi)
         return _compose((False, False, False, True), x, arb(0), lo.max(hi))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 
-from flint import arb
+from flint import arb, ctx
 
 from ecm._errors import ExpressionError, NotAnECM, Undecided, Undefined
 from ecm._exact import evaluate, point_ball, precision
@@ -121,6 +121,7 @@ def refute(node: Node, points: Iterable[Fraction]) -> None:
 
 def refute_beside(node: Node, point: Fraction, width: Fraction) -> None:
     """Looks for a witness ever closer to one point, inside [point - width, point + width]."""
-    for j in range(1, 120, 2):
+    for j in range(1, 160, 3):
         h = width / (1 << j)
-        refute(node, [x for i in range(-2, 3) if 0 <= (x := point + i * h) <= 1])
+        with precision(ctx.prec + 3 * j):
+            refute(node, [x for i in range(-2, 3) if 0 <= (x := point + i * h) <= 1])
