@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -122,8 +123,9 @@ class Row:
 class Certification:
     """The rows of a run and everything that can be counted from them.
 
-    `certificate` is the method whose radius is reported; `radii` (in `unit`) are those of the table. Votes are those
-    of one fixed model under one fixed scheme: the certificates hold with certainty, without a confidence level.
+    `certificate` is the method whose radius is reported; `radii` (in `unit`) are those of the table; `folder` holds the
+    votes and the table. Votes are those of one fixed model under one fixed scheme: certificates hold with certainty,
+    without a confidence level.
     """
 
     model: str
@@ -133,6 +135,7 @@ class Certification:
     rows: tuple[Row, ...]
     certificate: str
     radii: tuple[Fraction, ...]
+    folder: Path
 
     @property
     def unit(self) -> Unit:

@@ -110,7 +110,9 @@ def certify(
         }
         run = _Run(trained, loaded, classifier, record, Table(folder / TABLE, trained.scheme, methods), about)
         rows = _execute(run, order, here, progress)
-        found = Certification(trained.name, loaded.name, len(loaded.test), trained.scheme, rows, methods[-1], chosen)
+        found = Certification(
+            trained.name, loaded.name, len(loaded.test), trained.scheme, rows, methods[-1], chosen, folder
+        )
         if here.leads:
             write_about(folder, about | {"summary": found.summary()})
             if folder == trained.path:
@@ -250,6 +252,7 @@ def read_certification(path: str | os.PathLike[str]) -> Certification:
             tuple(rows.values()),
             about["certificate"],
             tuple(exact(r, "radius") for r in about["radii"]),
+            folder,
         )
     except (KeyError, TypeError, ZeroDivisionError) as error:
         raise ModelError(f"{folder / ABOUT} is damaged ({error!r}): certify again") from error

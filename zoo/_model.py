@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from smoothing._scheme import Scheme
+from zoo._card import describe
 from zoo._checkpoint import load_tensors, save_tensors, write_atomically
 from zoo._errors import ModelError
 from zoo._models import Base, build_network
@@ -75,11 +76,12 @@ def write_model(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any
 
 
 def write_card(path: Path, scheme: Scheme, card: dict[str, Any]) -> dict[str, Any]:
-    """The card with what belongs to every card added: format, metric, fingerprints, versions."""
+    """The card with what belongs to every card added: format, metric, law, design, coupling, fingerprints, versions."""
     full = {
         "format": FORMAT,
         "metric": json.loads(scheme.metric.to_json()),
         "scheme": scheme.fingerprint,
+        **describe(scheme),
         "weights": file_sha256(path / WEIGHTS),
         "versions": versions(),
         **card,

@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from zoo._cli import allocate, derive
+from zoo._cli import allocate, certify, compare, demo, derive, list_, report, train
 
 
 class _Commands(TyperGroup):
-    """Shows the package's own errors in red on stderr, without a traceback: 2 for bad input, 1 for what failed."""
+    """Shows errors in red on stderr, without a traceback.
+
+    The exit code is 2 if what was given is wrong (a formula, a name, a folder, data, an option), 1 if the work failed
+    (a full disk, a missing device, a damaged checkpoint), 130 if it was interrupted.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            _say(f"{stop or 'stopped; what is finished is kept'}\ngo on with: {shlex.join(['ecm', *sys.argv[1:]])}")
+            raise typer.Exit(130) from None
+        except OSError as error:
+            _say(f"{error.filename or 'a file'}: {error.strerror or error}")
+            raise typer.Exit(1) from error
         except ValueError as error:
             from ecm._errors import ECMError, ExpressionError, NotAnECM
+            from zoo._errors import DataError, ModelError
 
             if not isinstance(error, ECMError):
                 raise
-            from rich.console import Console
-            from rich.text import Text
-
-            Console(stderr=True, soft_wrap=True).print(Text(f"{error}", style="red"))
-            given = type(error) is ECMError or isinstance(error, ExpressionError | NotAnECM)
+            _say(str(error))
+            given = type(error) is ECMError or isinstance(error, ExpressionError | NotAnECM | DataError | ModelError)
             raise typer.Exit(2 if given else 1) from error
+
+
+def _say(text: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(stderr=True, soft_wrap=True).print(Text(text, style="red"))
 
 
 app = typer.Typer(
@@ -61,6 +78,12 @@ def _ecm(
 
 app.command()(derive.derive)
 app.command()(allocate.allocate)
+app.command()(train.train)
+app.command()(certify.certify)
+app.command()(report.report)
+app.command()(compare.compare)
+app.command("list")(list_.list_)
+app.command()(demo.demo)
 
 
 def main() -> None:

@@ -1,0 +1,85 @@
+"""Data sets, models, training, certification runs, cards, reports and the command line.
+
+`train` makes a `Model` (a folder), `certify` its `Certification`, `report` the page about it; `load`, `list_models` and
+`compare` are for what is there already.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from zoo._errors import CertifyError, CheckpointError, DataError, ModelError, TrainingError
+
+if TYPE_CHECKING:
+    from zoo._accuracy import Accuracy
+    from zoo._certification import Certification
+    from zoo._certify import certify, read_certification
+    from zoo._compare import Comparison, compare
+    from zoo._curves import certified_curve, radius_histogram
+    from zoo._data import DATASETS, Augmentation, Dataset, load_data
+    from zoo._load import Listing, list_models, load
+    from zoo._model import Model
+    from zoo._models import MODELS
+    from zoo._recipe import Recipe
+    from zoo._report import report
+    from zoo._train import train
+
+_LAZY = {
+    "Accuracy": "_accuracy",
+    "Augmentation": "_data",
+    "Certification": "_certification",
+    "Comparison": "_compare",
+    "DATASETS": "_data",
+    "Dataset": "_data",
+    "Listing": "_load",
+    "MODELS": "_models",
+    "Model": "_model",
+    "Recipe": "_recipe",
+    "certified_curve": "_curves",
+    "certify": "_certify",
+    "compare": "_compare",
+    "list_models": "_load",
+    "load": "_load",
+    "load_data": "_data",
+    "radius_histogram": "_curves",
+    "read_certification": "_certify",
+    "report": "_report",
+    "train": "_train",
+}
+
+__all__ = [
+    "DATASETS",
+    "MODELS",
+    "Accuracy",
+    "Augmentation",
+    "Certification",
+    "CertifyError",
+    "CheckpointError",
+    "Comparison",
+    "DataError",
+    "Dataset",
+    "Listing",
+    "Model",
+    "ModelError",
+    "Recipe",
+    "TrainingError",
+    "certified_curve",
+    "certify",
+    "compare",
+    "list_models",
+    "load",
+    "load_data",
+    "radius_histogram",
+    "read_certification",
+    "report",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:  # torch and matplotlib load when they are used, so that `ecm derive` answers at once
+        return getattr(import_module(f"zoo.{_LAZY[name]}"), name)
+    raise AttributeError(f"module 'zoo' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,50 @@
+"""`ecm list`: which models there are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import attrs
+import typer
+
+from zoo._cli._options import AsJSON, print_json
+
+
+def list_(
+    folders: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FOLDER]...", show_default="the package's and runs/", help="Folders to look in."),
+    ] = None,
+    *,
+    json: AsJSON = False,
+) -> None:
+    """List trained models with their metric, budget and measured accuracies.
+
+    Examples:
+
+        ecm list
+
+        ecm list runs demo --json
+    """
+    from zoo._load import list_models
+
+    found = list_models(*folders or [])
+    if json:
+        print_json({"models": [attrs.asdict(model) | {"path": str(model.path)} for model in found]})
+        return
+    if not found:
+        typer.echo('no models yet; make one with: ecm train "z**0.5/3"')
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("name", "data", "g(z)", "B", "base", "smoothed", "images", "folder", box=None, pad_edge=False)
+    for model in found:
+        base, smoothed = (_percent(share) for share in (model.base_accuracy, model.smoothed_accuracy))
+        images = "" if model.images is None else str(model.images)
+        table.add_row(model.name, model.data, model.metric, str(model.budget), base, smoothed, images, str(model.path))
+    Console(soft_wrap=True).print(table)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
