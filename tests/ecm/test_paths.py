@@ -27,6 +27,7 @@ def test_paths_give_back_the_blocks(outcomes: Outcomes) -> None:
     blocks = blocks_of(outcomes)
     again = outcomes_of(blocks, outcomes.budget)
     assert np.array_equal(blocks_of(again), blocks)
+    assert int(blocks[0].sum()) == outcomes.budget
     assert (again.finite, again.infinite) == (outcomes.finite, outcomes.infinite)
 
 
