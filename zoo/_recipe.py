@@ -97,14 +97,14 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
     periodic outcomes in the published order, 120 epochs, cosine; add objective="stability" for its second half.
 
     >>> preset("fast", 1438, (1, 8, 8)).recipe.epochs, preset("fast", 50_000, (3, 32, 32)).recipe.epochs
-    (100, 24)
+    (150, 24)
     >>> preset("paper", 50_000, (3, 32, 32)).model
     'wide_resnet40_2'
     """
     if name == "fast":
-        epochs = max(24, min(100, 240_000 // max(1, images)))
+        epochs = max(24, min(150, 240_000 // max(1, images)))
         return Preset(
-            recipe=Recipe(epochs=epochs, batch=256 if images >= 10_000 else 64),
+            recipe=Recipe(epochs=epochs) if images >= 10_000 else Recipe(epochs=epochs, batch=128, lr=0.1),
             model=None,
             budget=128,
             kind="aperiodic",

@@ -263,7 +263,7 @@ def _watch(run: Run, average: Average) -> float:
 def _finite(run: Run, step: int, loss: Tensor) -> bool:
     """Reading the loss waits for a GPU, so there it is read now and then; `save` looks again before it writes."""
     if run.workers.device.type == "cpu" or step % 50 == 0:
-        return math.isfinite(float(loss))
+        return math.isfinite(float(loss.detach()))
     return True
 
 

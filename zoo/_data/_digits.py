@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from zoo._data._dataset import Augmentation, Dataset
+from zoo._data._dataset import Dataset
 
 
 def load_digits() -> Dataset:
-    """1797 images; a fixed fifth of each class is the test split.
+    """1797 images; a fixed fifth of each class is the test split. A digit fills its 8x8 frame, so none is shifted.
 
     >>> load_digits()
     Dataset('digits', 1438 train, 359 test, shape (1, 8, 8), q=16, 10 classes)
@@ -18,6 +18,5 @@ def load_digits() -> Dataset:
         (bunch.images.round().astype("uint8"), bunch.target.astype("int64")),
         q=16,
         name="digits",
-        augment=Augmentation(shift=1),
         source={"scikit-learn": "load_digits"},
     )

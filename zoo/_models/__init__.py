@@ -56,12 +56,12 @@ MODELS: dict[str, Callable[[Shape, int], nn.Module]] = {
 
 
 def default_model(shape: Shape) -> str:
-    """The fast choice for inputs of this shape: `small_cnn` for images, `mlp` for tables.
+    """The fast choice for inputs of this shape: `small_cnn` for images, `mlp` for tables and for very small images.
 
-    >>> default_model((3, 32, 32)), default_model((12,))
-    ('small_cnn', 'mlp')
+    >>> default_model((3, 32, 32)), default_model((1, 8, 8)), default_model((12,))
+    ('small_cnn', 'mlp', 'mlp')
     """
-    return "small_cnn" if len(shape) == 3 else "mlp"
+    return "small_cnn" if len(shape) == 3 and shape[-1] >= 16 else "mlp"
 
 
 def build_network(

@@ -1,0 +1,98 @@
+"""`ecm train`: a base classifier for a metric, trained under the noise it will be certified with."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from zoo._cli._options import AsJSON, Formulas, declared, print_json
+
+
+def train(
+    formulas: Formulas,
+    *,
+    dataset: Annotated[
+        str,
+        typer.Option(
+            "--dataset",
+            "-d",
+            help="digits, mnist, fashion_mnist, cifar10, cifar100, svhn, imagenet, or a folder with train/ and val/.",
+        ),
+    ] = "digits",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Where the files of a named data set lie.", envvar="ECM_DATA", show_default="user's cache"),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="small_cnn, wide_resnet40_2, resnet18, resnet50 or mlp.", show_default="a fast one for the data"
+        ),
+    ] = None,
+    preset: Annotated[str, typer.Option(help="fast (for a CPU) or paper (the published recipe).")] = "fast",
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="preset's")] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, help="How many outcomes, B.", show_default="128 alpha; paper: 1000 alpha")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the run.", show_default="runs/<name>")] = None,
+    resume: Annotated[bool, typer.Option(help="Go on with what is in the folder.")] = True,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of weights, order and draws.")] = 0,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting of the recipe, as in lr=0.1 or objective=stability."
+        ),
+    ] = None,
+    json: AsJSON = False,
+) -> None:
+    """Train a base classifier under the noise of a metric; the run can be stopped at any time and resumed.
+
+    Examples:
+
+        ecm train "z**0.5/3"
+
+        ecm train "z**0.5/18" --dataset cifar10 --set objective=stability
+
+        torchrun --nproc-per-node 8 -m zoo train "z**0.5/18" -d cifar10 --preset paper
+    """
+    from zoo._train import train as run
+
+    changes = dict(_setting(text) for text in setting or [])
+    try:
+        made = run(
+            declared(formulas, None),
+            dataset,
+            root=data,
+            model=model,
+            preset=preset,
+            epochs=epochs,
+            budget=budget,
+            out=out,
+            resume=resume,
+            device=device,
+            seed=seed,
+            progress=not json,
+            **changes,
+        )
+    except KeyboardInterrupt as stopped:
+        typer.echo(str(stopped) or "stopped; the same command resumes from the last checkpoint", err=True)
+        raise typer.Exit(130) from None
+    base = made.card["accuracy"]["base"]
+    if json:
+        print_json({"path": str(made.path), "accuracy": made.card["accuracy"], "training": made.card["training"]})
+        return
+    typer.echo(f"{made.path}: base accuracy {base['value']:.1%} on {base['images']} test images")
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"{text!r}: write NAME=VALUE, as in lr=0.1")
+    try:
+        return name.strip(), json_text.loads(value)
+    except ValueError:
+        return name.strip(), value
