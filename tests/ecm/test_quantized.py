@@ -140,16 +140,30 @@ def test_samples_follow_the_law() -> None:
         assert abs(counts[j] - n * p) <= 6 * (n * p * (1 - p)) ** 0.5
 
 
+class Constant(np.random.Generator):
+    """A generator whose uniform draws are all `draw`."""
+
+    def __init__(self, draw: float) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.draw = draw
+
+    def random(self, size: object = None) -> object:  # type: ignore[override]
+        return np.full(1, self.draw)
+
+
 def test_a_law_without_infinity_never_samples_it() -> None:
-    """Rounding in the running sum of probabilities leaves no room above the last width."""
-    law = QuantizedLaw.of(Profile.from_expr("log(1+5*z)/log(6)"), 255)
+    """Where rounding leaves the running sum of probabilities below 1, the largest draw still has a width."""
+    law = QuantizedLaw.of(Profile.from_expr("z**(1/3)"), 10)
+    top = float(np.nextafter(1.0, 0.0))
     assert law.infinite == 0
+    assert law.cdf_values()[-1] < top
+    assert law.sample(Constant(top), 1).tolist() == [10]
 
-    class Top(np.random.Generator):
-        def random(self, size: object = None) -> object:  # type: ignore[override]
-            return np.full(3, np.nextafter(1.0, 0.0))
 
-    assert law.sample(Top(np.random.PCG64(0)), 3).tolist() == [255] * 3
+def test_the_smallest_draw_has_a_width_that_occurs() -> None:
+    """A draw of exactly 0 is the first width of positive probability, never 0."""
+    law = QuantizedLaw.of(Profile.from_expr("Min(2*z, 1)"), 4)
+    assert law.sample(Constant(0.0), 1).tolist() == [2]
 
 
 @pytest.mark.parametrize("q", [1, 2, 3, 4, 5, 16, 255])
