@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ecm._errors import ECMError
+from ecm._expression import Num
 from smoothing._certificates._power import root_below
 
 if TYPE_CHECKING:
@@ -216,6 +217,6 @@ class Certificate:
 
 
 def rational(profile: Profile, k: int, q: int) -> Fraction | None:
-    """g(k/q) where it is a rational number, else None."""
-    value = profile.exact(k, q)
-    return Fraction(int(value.p), int(value.q)) if value.is_Rational else None
+    """g(k/q) where it is plainly a rational number, else None."""
+    value = profile.constant(k, q)
+    return value.value if isinstance(value, Num) else None
