@@ -46,7 +46,7 @@ def concave_piece(whole: Node, piece: Piece, clock: Clock) -> Evidence:
     if _by_rules(piece.node, lo, hi):
         return Evidence(rules=True)
     second = piece.node.slope.slope
-    if is_zero(second):
+    if _bounded(piece.node, lo, hi) and is_zero(second):
         return Evidence(rules=False, cells=1)
     cells = ends = 0
     queue = deque([(lo, hi, 0)])
@@ -95,12 +95,19 @@ def _regular(node: Node, x: Fraction) -> bool:
         return False
 
 
+def _bounded(node: Node, a: Fraction, b: Fraction) -> bool:
+    try:
+        shape = known(node, as_ball(a), as_ball(b))
+    except Undefined:
+        return False
+    return bool(shape.lo.is_finite() and shape.hi.is_finite())
+
+
 def _by_bounds(node: Node, second: Node, a: Fraction, b: Fraction) -> bool:
     """g'' <= 0 on the open cell, by its range or by the mean value form around the middle."""
     lo, hi, middle = as_ball(a), as_ball(b), as_ball((a + b) / 2)
     try:
-        value = known(node, lo, hi)
-        if not value.hi.is_finite():
+        if not _bounded(node, a, b):
             return False
         if known(second, lo, hi).hi <= 0:
             return True

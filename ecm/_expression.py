@@ -570,7 +570,10 @@ def add(terms: Iterable[Node]) -> Node:
 
 
 def mul(factors: Iterable[Node]) -> Node:
-    """The product: flattened, powers of z and of constants collected, a number spread over a single sum."""
+    """The product: flattened, powers of z and of constants collected, a number spread over a single sum.
+
+    Powers of z are added as for z > 0, so z**2/z is z also at 0.
+    """
     number, collected, order = Fraction(1), dict[Node, list[Node]](), list[Node]()
     stack = list(factors)[::-1]
     while stack:
@@ -734,7 +737,7 @@ def function(name: str, x: Node) -> Node:
             return E
         if name == "atan" and abs(v) == 1:
             return mul((Num(v / 4), PI))
-    if name in ("exp", "expm1") and x.free and isinstance(x, Function) and x.name == "log":
+    if name in ("exp", "expm1") and x.free and isinstance(x, Function) and x.name == "log" and _positive(x.argument):
         return x.argument if name == "exp" else x.argument - 1
     if name in _ODD and coefficient(x)[0] < 0:
         return -function(name, -x)
@@ -802,9 +805,10 @@ def _whole_power(x: arb, n: int) -> arb:
 def ball_power(x: arb, exponent: Node) -> arb:
     """x**exponent on a ball, exact at 0 and at 1."""
     if not isinstance(exponent, Num):
-        if x.is_zero():
-            return arb(0)
-        return (exponent.ball(arb(0)) * x.log()).exp()
+        e = exponent.ball(arb(0))
+        if x < 0 or (x.is_zero() and not e > 0):
+            raise Undefined(f"the power {exponent.text()[:40]} of {short(x)} is not real")
+        return arb(0) if x.is_zero() else (e * x.log()).exp()
     n, d = exponent.value.numerator, exponent.value.denominator
     if d == 1:
         if n < 0 and x.is_zero():

@@ -223,7 +223,7 @@ def signs(node: Node, a: Point, b: Point, clock: Clock) -> list[tuple[Point, Poi
 
     >>> from ecm._parse import parse
     >>> [(str(lo), str(hi), s) for lo, hi, s in signs(parse("sqrt(z) - 3*z/4 - 1/4"), *map(Point.of, (0, 1)), Clock(5))]
-    [('0', '1/9', -1), ('1/9', '1', 1)]
+    [('0', '1/9', -1), ('1/9', '1/3', 1), ('1/3', '1/2', 1), ('1/2', '1', 1)]
     """
     if node.free:
         return [(a, b, sign(node))]

@@ -17,7 +17,7 @@ from flint import arb
 
 from ecm._clock import Clock
 from ecm._concavity import concave_piece
-from ecm._errors import ECMError, ExpressionError, NotAnECM, Undecided, Undefined
+from ecm._errors import ExpressionError, NotAnECM, Undecided, Undefined
 from ecm._exact import evaluate, point_ball, precision, sign
 from ecm._expression import Function, Node, Num, Piecewise
 from ecm._germ import sign_beside
@@ -109,7 +109,7 @@ def _open(condition: str, node: Node) -> Iterator[None]:
         raise
     except Undefined as error:
         reason = str(error)
-    except (ECMError, ArithmeticError, RecursionError, NotImplementedError) as error:
+    except (ValueError, ArithmeticError, RecursionError, NotImplementedError) as error:
         reason = str(error) or type(error).__name__
     else:
         return

@@ -191,6 +191,8 @@ def _power(x: Known, exponent: Node) -> Known:
         top = ball_power(x.lo, exponent) if x.lo > 0 else INFINITY
         bottom = ball_power(x.hi, exponent) if x.hi.is_finite() else arb(0)
         return _compose((False, True, False, True), x, bottom, top, above=True, below=x.above)
+    if not e > 0:
+        raise Undefined("a power whose exponent may be negative")
     lo = ball_power(x.lo, exponent)
     hi = ball_power(x.hi, exponent) if x.hi.is_finite() else INFINITY
     return _compose((True, False, bool(e <= 1), bool(e >= 1)), x, lo, hi, above=x.above, below=x.below)
