@@ -23,6 +23,7 @@ Function = Callable[[Floats], Floats]
 
 U = sympy.Symbol("u", positive=True)
 
+_FEW = 1024  # quantiles that are bisected one by one
 _SECONDS = 2.0  # for turning one formula into a function
 
 
@@ -129,13 +130,13 @@ class Law:
         """For each piece: its lower end, P(Lambda <= z) at both ends, and the quantile function between them."""
         powers = {d.lower: d.power for d in self.densities}
         found = []
-        for piece, (function, _) in zip(self.pieces, self._functions, strict=True):
+        for piece, (function, density) in zip(self.pieces, self._functions, strict=True):
             lower, upper = float(piece.left), float(piece.right)
             low = float(self.start) if lower == 0 else float(function(np.array([lower]))[0])
             high = float(function(np.array([upper]))[0])
             power = powers.get(piece.left.sympy())
             if power is None:
-                inverse = partial(_bisect, function, lower, upper)
+                inverse = partial(_invert, function, density, (lower, upper))
             else:
                 factor, p = map(float, power)
                 inverse = partial(_root, factor=factor, p=p, low=low, lower=lower, upper=upper)
@@ -295,6 +296,27 @@ def _root(level: Floats, *, factor: float, p: float, low: float, lower: float, u
     """The z in (lower, upper] with low + integral from lower to z of factor*z**(p - 1) = level, elementwise."""
     root: Floats = np.clip((lower**p + (level - low) * p / factor) ** (1 / p), lower, upper)
     return root
+
+
+def _invert(function: Function, density: Function, ends: tuple[float, float], level: Floats) -> Floats:
+    """The z between the ends with function(z) = level, elementwise; `density` is the derivative of the function.
+
+    Few levels are bisected. Many are bracketed by some that are, and approached by Newton steps within the bracket;
+    those that do not arrive are bisected after all.
+    """
+    if level.size <= _FEW:
+        return _bisect(function, *ends, level)
+    known = np.linspace(level.min(), level.max(), _FEW)
+    knots = _bisect(function, *ends, known)
+    right = np.clip(np.searchsorted(known, level), 1, _FEW - 1)
+    low, high = knots[right - 1], knots[right]
+    z = np.interp(level, known, knots)
+    for _ in range(3):
+        step = (function(z) - level) / density(z)
+        z = np.clip(np.where(np.isfinite(step), z - step, z), low, high)
+    missed = ~(np.abs(function(z) - level) <= 1e-14)
+    z[missed] = _bisect(function, *ends, level[missed])
+    return z
 
 
 def _bisect(function: Function, lower: float, upper: float, level: Floats) -> Floats:

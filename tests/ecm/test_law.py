@@ -77,6 +77,21 @@ def test_quantile_and_distribution_function_are_inverse(text: str) -> None:
     assert (law.cdf(np.full(1, np.nextafter(1.0, 0))) <= u[z == np.inf].min(initial=1.0) + 1e-12).all()
 
 
+@pytest.mark.parametrize(
+    "text", ["tanh(2*z)", "z/(z+1/4)", "0.5*sqrt(z)+0.25*log1p(z)+sign(z)/8", "Min(tanh(2*z), z**0.9)/2"]
+)
+def test_many_quantiles_are_the_same_as_few(text: str) -> None:
+    """What is quick for many levels gives the widths that bisection gives one by one."""
+    law = LAWS[text]
+    u = np.random.default_rng(3).random(5000)
+    few = np.concatenate([law.quantile(part) for part in np.split(u, 10)])
+    many = law.quantile(u)
+    finite = np.isfinite(few)
+    assert (np.isfinite(many) == finite).all()
+    assert many[finite] == pytest.approx(few[finite], rel=1e-7, abs=1e-12)
+    assert (np.abs(law.cdf(many) - law.cdf(few)) <= 1e-13).all()
+
+
 @given(st.fractions(Fraction(1, 10), 1, max_denominator=12), st.integers(1, 30))
 @settings(max_examples=25, deadline=None)
 def test_powers_are_beta_mixtures(p: Fraction, alpha: int) -> None:

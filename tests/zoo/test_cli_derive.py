@@ -127,6 +127,7 @@ def test_allocate_within_epsilon() -> None:
         (["derive", "z +"], "position"),
         (["derive", "__import__('os')"], "position"),
         (["derive", "sqrt(z)", "--q", "0"], "--q"),
+        (["derive", "sqrt(z)", "--plot", "picture.xyz"], ".svg"),
         (["derive"], "FORMULA"),
         (["allocate", "sqrt(z)"], "--budget"),
         (["allocate", "sqrt(z)", "--budget", "100", "--method", "luck"], "luck"),

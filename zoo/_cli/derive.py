@@ -47,6 +47,8 @@ def derive(
     """
     if design and budget is None:
         raise typer.BadParameter("a design needs a budget; add --budget", param_hint="--design")
+    if plot is not None and plot.suffix not in (".png", ".pdf", ".svg"):
+        raise typer.BadParameter(f"{plot} ends in none of .png, .pdf, .svg", param_hint="--plot")
     metric = declared(formulas, q if grid else None)
     data = derivation(metric, q, budget, method.value)
     if design and budget is not None:
