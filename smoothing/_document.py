@@ -25,6 +25,11 @@ def scheme_facts(scheme: Scheme) -> str:
     The divider gaps of every finite outcome, its position in the arranged list, the offset of every site and the costs
     floor(scale * g(k/q)). For couplings other than cyclic there are no positions, and the checker then recomputes the
     certificates from counts only.
+
+    >>> from smoothing import Scheme
+    >>> shared = json.loads(scheme_facts(Scheme.l1(2, shape=(3,), q=4)))
+    >>> shared["metric"], shared["budget"], shared["rows"]
+    (['z/2'], 8, [[[1], [2], [3], [4]]])
     """
     scale = VoteAware(scheme).scale
     cyclic = scheme.coupling == "cyclic"

@@ -84,7 +84,10 @@ class Certificate:
         Decided exactly where all g(k/q) are rational, otherwise by ball arithmetic of growing precision; a distance
         that cannot be told from the radius at 4096 bits counts as outside.
         """
-        a, b = (np.asarray(v).astype(np.int64).reshape(self.shape) for v in (x, y))
+        given = np.asarray(x), np.asarray(y)
+        if any(v.size != math.prod(self.shape) or v.dtype.kind not in "iu" for v in given):
+            raise ECMError(f"x and y have shapes {given[0].shape}, {given[1].shape}: give integer levels {self.shape}")
+        a, b = (v.astype(np.int64).reshape(self.shape) for v in given)
         if min(a.min(), b.min()) < 0 or max(a.max(), b.max()) > self.q:
             raise ECMError(
                 f"x and y must be levels 0..{self.q}; they span {min(a.min(), b.min())}..{max(a.max(), b.max())}"

@@ -146,7 +146,13 @@ def certify_all(
     threat: Threat | None = None,
 ) -> Iterator[Certificate]:
     """The certificates of many images, one by one: votes [images, samples] and levels [images, shape], or any
-    iterables of the like."""
+    iterables of the like.
+
+    >>> from smoothing import Scheme
+    >>> votes = np.array([[1, 1, 1, 0], [0, 0, 0, 0]], dtype=np.uint8)
+    >>> [str(ball.radius) for ball in certify_all(votes, None, Scheme.l1(1, shape=(3,), q=4), classes=2)]
+    ['1/4', '3/4']
+    """
     chosen = {} if threat is None else {"threat": threat}
     certifier = Certifier(scheme, classes, certificate, **chosen)
     if levels is None:

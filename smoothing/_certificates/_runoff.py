@@ -52,6 +52,10 @@ def certify_runoff(
 
     Fewer than M changed samples keep the winner, and at most floor(B d) change: the open ball of radius M/B.
     With unsure votes there is none: jitter moves preferences that were not recorded.
+
+    >>> from smoothing import Scheme
+    >>> certify_runoff([4, 3, 1], [[0, 5, 6], [3, 0, 6], [2, 2, 0]], Scheme.l1(2, shape=(3,), q=4)).radius
+    Fraction(1, 4)
     """
     votes, prefer = np.asarray(counts), np.asarray(pairs)
     classes = len(votes)

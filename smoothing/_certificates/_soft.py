@@ -43,6 +43,12 @@ def certify_soft(
     """Vote-aware from all outputs [samples, classes], integers 0..unit that stand for f = output/unit.
 
     A touched sample brings rival k at most 1 + f_c - f_k, and k can win only if it gains S_c - S_k.
+
+    >>> from smoothing import Scheme
+    >>> outputs = np.array([[90, 10], [80, 20], [60, 40], [70, 30]])
+    >>> ball = certify_soft(outputs, 100, np.array([0, 2, 4]), Scheme.l1(1, shape=(3,), q=4))
+    >>> ball.prediction, float(ball.radius) > (300 - 100) / (2 * 4 * 100)
+    (0, True)
     """
     array = np.asarray(outputs)
     if array.dtype.kind not in "iu" or array.ndim != 2 or len(array) != scheme.samples or array.shape[1] < 2:

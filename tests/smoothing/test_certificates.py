@@ -191,6 +191,9 @@ def test_contains_decides_ties_exactly() -> None:
     assert not ball(Fraction(1, 2), True, logs, q=6, shape=(2,)).contains(x, np.array([2, 3]))
     with pytest.raises(ECMError, match="levels"):
         ball(Fraction(1), True, metric, q=4, shape=(2,)).contains(x, np.array([0, 5]))
+    for wrong in (np.array([0, 1, 2]), np.array([0.0, 1.0])):
+        with pytest.raises(ECMError, match="integer levels"):
+            ball(Fraction(1), True, metric, q=4, shape=(2,)).contains(x, wrong)
 
 
 def test_pixels_cost_no_more_than_g_of_one() -> None:
