@@ -14,22 +14,9 @@ from fractions import Fraction
 from flint import arb, ctx, fmpq, fmpz
 
 from ecm._errors import ExpressionError, Undecided, Undefined
-from ecm._expression import (
-    Add,
-    Const,
-    Extremum,
-    Function,
-    Mul,
-    Node,
-    Num,
-    Piecewise,
-    Pow,
-    Var,
-    add,
-    function,
-    mul,
-    power,
-)
+from ecm._expression import Add, Const, Function, Mul, Node, Num, Pow, Var
+from ecm._folding import add, function, mul, power
+from ecm._switch import Extremum, Piecewise
 
 PRECISIONS = (64, 192, 640, 2048)
 

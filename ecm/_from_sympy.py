@@ -6,8 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 from ecm._errors import ExpressionError, Undefined
-from ecm._expression import PI, Comparison, E, Node, Num, Z, add, extremum, function, mul, power
+from ecm._expression import PI, E, Node, Num, Z
+from ecm._folding import add, extremum, function, mul, power
 from ecm._parse import ALLOWED, MAX_DEPTH, comparisons, piecewise
+from ecm._switch import Comparison
 
 _FUNCTIONS = {
     "exp": "exp",

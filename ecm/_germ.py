@@ -17,18 +17,8 @@ import attrs
 from flint import arb, fmpq
 
 from ecm._errors import Undefined
-from ecm._expression import (
-    Add,
-    Function,
-    Mul,
-    Node,
-    Num,
-    Pow,
-    Var,
-    as_node,
-    ball_power,
-    power,
-)
+from ecm._expression import Add, Function, Mul, Node, Num, Pow, Var, as_node, ball_power
+from ecm._folding import power
 from ecm.atoms import ATOMS
 from ecm.atoms._series import multiply
 from ecm.atoms._series import power as series_power

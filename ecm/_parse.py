@@ -9,7 +9,9 @@ from difflib import get_close_matches
 from fractions import Fraction
 
 from ecm._errors import ExpressionError, Undecided, Undefined
-from ecm._expression import PI, Comparison, E, Node, Num, Piecewise, Z, add, extremum, function, mul, power
+from ecm._expression import PI, E, Node, Num, Z
+from ecm._folding import add, extremum, function, mul, power
+from ecm._switch import Comparison, Piecewise
 
 MAX_LENGTH = 10_000
 MAX_NESTING = 60

@@ -16,24 +16,11 @@ from flint import arb, ctx, fmpq
 from ecm._clock import Clock
 from ecm._errors import ExpressionError, Undecided, Undefined
 from ecm._exact import evaluate, sign
-from ecm._expression import (
-    ONE,
-    Add,
-    Extremum,
-    Function,
-    Mul,
-    Node,
-    Num,
-    Piecewise,
-    Pow,
-    Var,
-    add,
-    function,
-    mul,
-    power,
-)
+from ecm._expression import ONE, Add, Function, Mul, Node, Num, Pow, Var
+from ecm._folding import add, function, mul, power
 from ecm._germ import sign_beside
 from ecm._shape import known
+from ecm._switch import Extremum, Piecewise
 
 MAX_SPLITS = 60
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ecm._clock import Clock
 from ecm._errors import ECMError, ExpressionError, NotAnECM, Undecided
 from ecm._exact import PRECISIONS, evaluate, is_zero, point_ball, precision, sign
-from ecm._expression import ONE, Function, Node, Num, Pow, Var, as_node, coefficient, minimum
+from ecm._expression import ONE, Function, Node, Num, Pow, Var, as_node, coefficient
+from ecm._folding import minimum
 from ecm._parse import parse
 from ecm._pieces import Piece, pieces_of
 from ecm._proof import Proof, prove, prove_combination, prove_on_grid, prove_table

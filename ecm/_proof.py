@@ -19,10 +19,11 @@ from ecm._clock import Clock
 from ecm._concavity import concave_piece
 from ecm._errors import ExpressionError, NotAnECM, Undecided, Undefined
 from ecm._exact import evaluate, point_ball, precision, sign
-from ecm._expression import Function, Node, Num, Piecewise
+from ecm._expression import Function, Node, Num
 from ecm._germ import sign_beside
 from ecm._pieces import Piece, cells_of, merged
 from ecm._shape import Known, known
+from ecm._switch import Piecewise
 from ecm._witness import (
     COARSE,
     SAMPLES,

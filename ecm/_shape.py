@@ -12,7 +12,8 @@ import attrs
 from flint import arb
 
 from ecm._errors import Undefined
-from ecm._expression import Add, Extremum, Function, Mul, Node, Num, Pow, Var, ball_power, coefficient, short
+from ecm._expression import Add, Function, Mul, Node, Num, Pow, Var, ball_power, coefficient, short
+from ecm._switch import Extremum
 from ecm.atoms import ATOMS, Shape
 
 INFINITY = arb.pos_inf()

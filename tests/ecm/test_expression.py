@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecm._exact import precision
-from ecm._expression import ONE, Z, as_node, minimum
+from ecm._expression import ONE, Z, as_node
+from ecm._folding import minimum
 from ecm._parse import parse
 from ecm.atoms import ATOMS
 
