@@ -16,7 +16,7 @@ from smoothing._classifier import SmoothedClassifier
 from smoothing._document import certificate_document, level_bytes, scheme_facts, vote_bytes
 from smoothing._early import Decision, decide, vote_chunks
 from smoothing._errors import InputError, RecordError, SchemeError, VoteError
-from smoothing._function import SmoothedFunction
+from smoothing._function import UNIT, SmoothedFunction
 from smoothing._jitter import Jitter, measure_jitter
 from smoothing._noise import Noise
 from smoothing._quantize import digest, levels, quantize
@@ -27,6 +27,7 @@ from smoothing._scheme import Scheme
 
 __all__ = [
     "ABSTAIN",
+    "UNIT",
     "BruteForce",
     "Certificate",
     "Certifier",

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from smoothing._certificates import Certificate, Method, Threat, certify_all
 from smoothing._errors import VoteError
 from smoothing._evaluate import Smoothed
 from smoothing._quantize import Images
@@ -86,14 +87,30 @@ class SmoothedClassifier(Smoothed):
 
     def forward(self, x: Images) -> Tensor:
         """Class shares [N, classes], float64: the counts are integers, the division by B is the only rounding."""
-        return torch.from_numpy(self.counts(self.votes(x))).to(self.device) / float(self.scheme.total)
+        return torch.from_numpy(self.counts(self.votes(x))).to(self.device).double() / self.scheme.total
 
-    def certify(self, x: Images, *, progress: bool = False, **options: Any) -> list[Any]:
-        """A certificate for every image; `options` are those of `smoothing.certify`."""
-        from smoothing._certificates import certify
+    def preferences(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:
+        """For a run-off, [N, classes, classes]: entry [a, b] is the weight of the samples whose logit for a is above
+        that for b, ties to the smaller index. The tolerance plays no part here: logits are taken as they come."""
+        batch = self.levels(x)
+        weights = np.ones(self.scheme.samples, dtype=np.int64) if self.scheme.weights is None else self.scheme.weights
+        worth = torch.tensor(weights, device=self.device)[:, None]
+        table = torch.zeros((len(batch), self.classes, self.classes), dtype=torch.int64, device=self.device)
+        smaller = torch.ones_like(table[0], dtype=torch.bool).triu(1)
+        for images, part, logits in self.outputs(batch, progress=progress):
+            for a in range(self.classes):
+                above = (logits[..., a, None] > logits) | ((logits[..., a, None] == logits) & smaller[a])
+                table[images, a] += (above * worth[part]).sum(dim=1)
+        return table.cpu().numpy().astype(np.int64)
 
-        batch, votes = self.levels(x).cpu().numpy(), self.votes(x, progress=progress)
-        return [
-            certify(ballot, image, self.scheme, self.classes, **options)
-            for ballot, image in zip(votes, batch, strict=True)
-        ]
+    def certify(
+        self, x: Images, *, certificate: Method = "strongest", threat: Threat | None = None, progress: bool = False
+    ) -> list[Certificate]:
+        """Vote on every image and certify it; see `smoothing.certify` for the choices.
+
+        >>> smoothed = SmoothedClassifier(nn.Linear(6, 2), Scheme.l1(2, shape=(3,), q=4), classes=2)
+        >>> len(smoothed.certify(torch.tensor([[0, 4, 2], [1, 1, 1]])))
+        2
+        """
+        batch, cast = self.levels(x).cpu().numpy(), self.votes(x, progress=progress)
+        return list(certify_all(cast, batch, self.scheme, self.classes, certificate=certificate, threat=threat))

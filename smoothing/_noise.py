@@ -66,7 +66,11 @@ class Noise:
         self._position = torch.int32 if self._starts.numel() < 2**31 else torch.int64
         self._first = self._on(scheme.component * 2 * scheme.total).to(self._position)
         self._offset = self._on(scheme.offsets[scheme.site]).to(self._position)
-        self._combs = [self._on(column)[:, None] for column in scheme.combs] if scheme.coupling == "global" else []
+        self._combs = (
+            [self._on(column).to(self._position)[:, None] for column in scheme.combs]
+            if scheme.coupling == "global"
+            else []
+        )
         self._storage = {last: self._stored(last) for last in (False, True)}
         self._table: Tensor | None = None
         if scheme.coupling == "permutation" and scheme.features * scheme.samples * 4 <= memory // 2:
@@ -138,7 +142,7 @@ class Noise:
         if self.scheme.coupling == "global":
             width, phase, begin, _ = (column[samples] for column in self._combs)
             row = begin + (phase + self._offset) % width
-            rows = (row.clamp_(max=self.scheme.design.outcomes[0].finite) * self._stride).to(self._key)
+            rows = row.clamp_(max=self.scheme.design.outcomes[0].finite).to(self._key) * self._stride
         elif self._table is not None:
             rows = self._table[samples]
         else:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ecm import ECM
 from smoothing import (
+    UNIT,
     FromArrays,
     InputError,
     Noise,
@@ -22,6 +23,7 @@ from smoothing import (
     SmoothedClassifier,
     SmoothedFunction,
     VoteError,
+    certify,
     levels,
     quantize,
 )
@@ -112,7 +114,7 @@ def test_votes_are_the_bases_answers_sample_by_sample() -> None:
         assert np.array_equal(cast[:, t], base(lower, upper))
     assert np.array_equal(classifier.votes(x, [7, 2]), cast[:, [7, 2]])
     shares = classifier(x)
-    assert torch.equal((shares * 12).long(), torch.from_numpy(classifier.counts(cast)))
+    assert torch.equal(shares, torch.from_numpy(classifier.counts(cast) / 12))
     assert classifier.predict(x).tolist() == [np.bincount(v, minlength=4).argmax() for v in cast]
 
 
@@ -231,11 +233,47 @@ def test_soft_outputs_are_means() -> None:
     assert scheme.weights is not None
     mean = (every * torch.from_numpy(scheme.weights.copy())[:, None]).sum(dim=1) / scheme.total
     assert torch.allclose(smoothed(x), mean, atol=1e-6)
+    assert smoothed.sums(x).dtype == torch.int64
+    split = SmoothedFunction(base, scheme, 3, batch_size=7)
+    assert (split.sums(x) - smoothed.sums(x)).abs().max() <= 8 * scheme.total  # float32 outputs in other batches
     assert torch.allclose(smoothed(x).sum(dim=1), torch.ones(4, dtype=torch.float64), atol=1e-6)
     with pytest.raises(VoteError, match=r"\[0,1\]"):
         SmoothedFunction(small_network(2, 16, 3), scheme, 3)(x)
     with pytest.raises(VoteError, match="NaN"):
         SmoothedFunction(fixed([float("nan")]), scheme, 1)(x)
+
+
+def test_soft_sums_are_lipschitz() -> None:
+    """In units of 1/UNIT the sums of x and y differ by at most UNIT a touched sample, in integers."""
+    scheme = Scheme(ECM.lp("1/2", 4).design(64, q=16), GREY)
+    smoothed = SmoothedFunction(nn.Sequential(small_network(2, 64, 10), nn.Softmax(dim=1)), scheme, 10)
+    images = digits(1)[:8]
+    sums = smoothed.sums(images)
+    for x, y, a, b in zip(images, images.roll(1, 0), sums, sums.roll(1, 0), strict=True):
+        assert (a - b).abs().max() <= UNIT * touched(smoothed.noise, x, y).sum() <= UNIT * allowed(scheme, x, y)
+
+
+def test_preferences_rank_every_pair_of_classes() -> None:
+    """Entry [a, b] counts the samples that prefer a to b, ties going to the smaller index, and votes agree with it."""
+    scheme = Scheme.l1(1, (1,), q=4)
+    base = fixed([0.0, 1.0, 0.5], [2.0, 2.0, 1.0], [0.0, 1.0, 1.25], [3.0, 0.0, 0.0])
+    (pairs,) = SmoothedClassifier(base, scheme, 3, batch_size=4).preferences(torch.zeros((1, 1), dtype=torch.uint8))
+    assert pairs.tolist() == [[0, 2, 2], [2, 0, 3], [2, 1, 0]]
+    smoothed = SmoothedClassifier(FromArrays(HashVote(0, 4), 4), Scheme.l1(3, (3,), q=4, coupling="global"), 4)
+    x = torch.tensor([[0, 3, 1]])
+    off = ~np.eye(4, dtype=bool)
+    every = smoothed.preferences(x)[0]
+    assert ((every + every.T)[off] == smoothed.scheme.total).all()
+
+
+def test_certificates_come_from_the_votes() -> None:
+    """`certify` is voting followed by certifying, image by image."""
+    scheme = Scheme(ECM.lp("1/2", 2).design(40, q=16), (4,))
+    smoothed = SmoothedClassifier(FromArrays(lambda low, up: (low[:, 0] > 0.2).astype(int), 2), scheme, 2)
+    x = torch.tensor([[16, 3, 2, 1], [0, 3, 2, 1]])
+    expected = [certify(v, i.numpy(), scheme, 2) for v, i in zip(smoothed.votes(x), x, strict=True)]
+    assert [c.radius for c in smoothed.certify(x)] == [c.radius for c in expected]
+    assert [c.prediction for c in smoothed.certify(x)] == smoothed.predict(x).tolist()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
