@@ -84,7 +84,7 @@ class Preset:
 
     recipe: Recipe
     model: str | None  # None: the default for the shape of the data
-    budget: int  # outcomes for each unit of alpha = 1/g(1), B = budget * alpha
+    per_alpha: int | None  # B = per_alpha * alpha outcomes, alpha = 1/g(1); None: the default budget of the metric
     kind: Literal["aperiodic", "periodic"]
     order: Literal["interleaved", "published"]
 
@@ -92,7 +92,8 @@ class Preset:
 def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
     """The preset called `name` for so many training images of that shape.
 
-    `fast` is meant for a CPU: a small network, an aperiodic design with B = 128 alpha, and more passes over less data.
+    `fast` is meant for a CPU: a small network, an aperiodic design of about 128 alpha outcomes, and more passes over
+    less data.
     `paper` is the recipe of Levine & Feizi (2022) for CIFAR-10 (and ResNet-50 for large images): B = 1000 alpha
     periodic outcomes in the published order, 120 epochs, cosine; add objective="stability" for its second half.
 
@@ -106,7 +107,7 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
         return Preset(
             recipe=Recipe(epochs=epochs) if images >= 10_000 else Recipe(epochs=epochs, batch=128, lr=0.1),
             model=None,
-            budget=128,
+            per_alpha=None,
             kind="aperiodic",
             order="interleaved",
         )
@@ -124,5 +125,5 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
             clip=0.0,
         )
         network = "resnet50" if large else "wide_resnet40_2"
-        return Preset(recipe=paper, model=network, budget=1000, kind="periodic", order="published")
+        return Preset(recipe=paper, model=network, per_alpha=1000, kind="periodic", order="published")
     raise TrainingError(f"preset {name!r}: write 'fast' or 'paper', and change single settings by name, as in lr=0.1")

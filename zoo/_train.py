@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecm._metric import ECM
+from ecm import ECM, default_budget
 from smoothing._noise import Noise
 from smoothing._representation import channels
 from smoothing._scheme import Scheme
@@ -56,8 +56,9 @@ def train(
     """Train a base classifier for `metric` on `data` and keep it as the folder `out` (default `runs/<name>`).
 
     `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`. `model` is a name,
-    a module or a factory `fn(in_channels, num_classes)`. `budget` is B, by default 128 alpha (`paper`: 1000 alpha) with
-    alpha = 1/g(1). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or `objective="stability"`.
+    a module or a factory `fn(in_channels, num_classes)`. `budget` is B, by default `ecm.default_budget`, about 128 alpha,
+    alpha = 1/g(1) (`paper`: 1000 alpha). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
+    `objective="stability"`.
 
     Each step shows every image at a random sample t of the scheme: the outcomes are those of the certification. The run
     can be killed at any time; the same call resumes it and, on a CPU with the same number of threads, ends with
@@ -219,15 +220,13 @@ def make_scheme(metric: ECM | Scheme | str, data: Dataset, chosen: Preset, budge
             )
         return metric
     declared = ECM.from_expr(metric) if isinstance(metric, str) else metric
-    outcomes = budget if budget is not None else default_budget(declared, chosen.budget)
-    design = declared.design(outcomes, data.q, kind=chosen.kind)
+    if budget is None:
+        budget = default_budget(declared, data.q)
+        if chosen.per_alpha is not None:
+            top = max(float(g.values(data.q)[-1]) for g in declared.components) or 1.0
+            budget = math.ceil(round(chosen.per_alpha / top, 6))
+    design = declared.design(budget, data.q, kind=chosen.kind)
     return Scheme(design, data.shape, order=chosen.order)
-
-
-def default_budget(metric: ECM, per_alpha: int = 128) -> int:
-    """B = 128 alpha, alpha = 1/g(1) for the component that is largest at 1."""
-    top = max(float(component(1.0)) for component in metric.components)
-    return max(1, math.ceil(round(per_alpha / top, 6))) if top > 0 else per_alpha
 
 
 def run_name(data: Dataset, scheme: Scheme, preset: str) -> str:

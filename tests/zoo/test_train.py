@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from ecm._metric import ECM
+from ecm import ECM
 from smoothing import Noise, Scheme
 from zoo._checkpoint import load_tensors, save_tensors, write_atomically
 from zoo._data import Dataset, load_data
@@ -22,7 +22,7 @@ from zoo._objectives import OBJECTIVES, consistency, noisy, stability
 from zoo._optim import Average, learning_rate, make_optimizer
 from zoo._recipe import Recipe, preset
 from zoo._run import CHECKPOINT
-from zoo._train import base_accuracy, default_budget, draw_samples, train
+from zoo._train import base_accuracy, draw_samples, make_scheme, train
 
 METRIC = ECM.lp("1/2", 3)
 TINY: dict[str, Any] = {"epochs": 1, "budget": 24, "progress": False, "device": "cpu"}
@@ -290,7 +290,9 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 def test_presets_name_their_design() -> None:
     """The paper's: 1000 alpha periodic outcomes in the published order; the fast one: 128 alpha aperiodic."""
     paper = preset("paper", 50_000, (3, 32, 32))
-    assert (paper.budget, paper.kind, paper.order, paper.recipe.epochs) == (1000, "periodic", "published", 120)
+    assert (paper.per_alpha, paper.kind, paper.order, paper.recipe.epochs) == (1000, "periodic", "published", 120)
     assert preset("paper", 10**6, (3, 224, 224)).model == "resnet50"
-    assert default_budget(ECM.lp("1/2", 18)) == 128 * 18
-    assert default_budget(ECM.l0(25), 1000) == 25_000
+    data = load_data("digits")
+    assert make_scheme("z**0.5/3", data, preset("fast", 1438, data.shape), None).total == 128 * 3
+    assert make_scheme("z**0.5/3", data, paper, None).total == 1000 * 3
+    assert make_scheme("z**0.5/3", data, paper, 30).total == 30
