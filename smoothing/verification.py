@@ -101,11 +101,15 @@ def _kernel(setting: Setting) -> Evidence:
 
 def _coupling(setting: Setting) -> Evidence:
     cases = 0
-    shape = (_groups(setting.metric), 4)
+    shape = (len(setting.metric.groups) or 2, 4)
     for name, scheme in _schemes(setting, shape):
         weights = scheme.weights if scheme.weights is not None else np.ones(scheme.samples, dtype=np.int64)
         if int(weights.sum()) != setting.budget or weights.min() < 1:
             raise Counterexample(f"{name}: the samples weigh {weights.sum()}, not B = {setting.budget}")
+        if scheme.pixel:
+            every = scheme.outcome(np.arange(scheme.features)[:, None], np.arange(scheme.samples)[None, :])
+            if (every.reshape(*shape, -1) != every.reshape(*shape, -1)[:1]).any():
+                raise Counterexample(f"{name}: the channels of a pixel do not share their outcomes")
         for feature in range(scheme.features):
             seen = scheme.outcome(feature, np.arange(scheme.samples))
             part = scheme.design.outcomes[scheme.component[feature]]
@@ -216,7 +220,8 @@ def twin(setting: Setting) -> Setting:
 
 def _certificates(setting: Setting) -> Evidence:
     small = twin(setting)
-    shape = (_groups(small.metric), 2 if _groups(small.metric) < 3 else 1)
+    groups = len(small.metric.groups)
+    shape = (groups or 2, 2 if groups < 3 else 1)  # two channels at least, so that sharing offsets by pixel matters
     if (small.q + 1) ** (shape[0] * shape[1]) > 20_000:
         return Evidence("not checked", 0, f"{shape[0]} groups of features: too many points to enumerate")
     worlds = [(name, BruteForce(scheme)) for name, scheme in _schemes(small, shape)]
@@ -236,6 +241,9 @@ def _certificates(setting: Setting) -> Evidence:
             raise Counterexample(
                 f"{name}: the stronger certificate is smaller at x = {world.points[x].tolist()}: {radii}"
             )
+        expected = world.predictions(f, CLASSES, 0)[x]
+        if UNSURE not in world.votes(f, x) and any(ball.prediction != expected for ball in balls):
+            raise Counterexample(f"{name}: class {balls[0].prediction} instead of {expected} for {world.votes(f, x)}")
         for ball in balls:
             certified[0] += int(world.inside(ball, x).sum())
             y = world.counterexample(ball, f, x, CLASSES)
@@ -254,6 +262,8 @@ def _certificates(setting: Setting) -> Evidence:
 def _voting_function(data: st.DataObject, world: BruteForce) -> Ints:
     """A class (or UNSURE) for every input that can be shown; mostly one class, so that something is certified."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    if data.draw(st.booleans()):  # two classes at random: ties, and margins of one vote
+        return rng.permutation(CLASSES)[rng.integers(0, 2, world.inputs)].astype(np.int64)
     others = data.draw(st.floats(0, 0.6))
     unsure = data.draw(st.sampled_from([0.0, 0.0, 0.1]))
     f = np.where(rng.random(world.inputs) < others, rng.integers(0, CLASSES, world.inputs), rng.integers(CLASSES))

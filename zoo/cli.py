@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zoo._cli import allocate, certify, compare, demo, derive, list_, report, train
+from zoo._cli import allocate, certify, compare, demo, derive, list_, report, train, verify
 
 
 class _Commands(TyperGroup):
@@ -78,6 +78,7 @@ def _ecm(
 
 app.command()(derive.derive)
 app.command()(allocate.allocate)
+app.command()(verify.verify)
 app.command()(train.train)
 app.command()(certify.certify)
 app.command()(report.report)

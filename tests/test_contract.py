@@ -1,0 +1,57 @@
+"""The contract that users inherit, on metrics of every kind: formulas, tables, steps, groups, zero components."""
+
+from __future__ import annotations
+
+from ecm import ECM
+from ecm.contract import MetricContract
+
+
+class TestRoot(MetricContract):
+    """l_1/2, the paper's metric."""
+
+    metric = ECM.lp("1/2", 3)
+
+
+class TestCubeRoot(MetricContract):
+    """l_1/3."""
+
+    metric = ECM.lp("1/3", 2)
+
+
+class TestL1(MetricContract):
+    """The fixed-Lambda method."""
+
+    metric = ECM.l1(2)
+    budget = 32
+
+
+class TestL0(MetricContract):
+    """A step at 0."""
+
+    metric = ECM.l0(5)
+
+
+class TestCapped(MetricContract):
+    """alpha < 1, with a kink."""
+
+    metric = ECM.lp("1/2", "1/2")
+
+
+class TestLog(MetricContract):
+    """A saturating formula without rational values."""
+
+    metric = ECM.log1p(5, 2)
+
+
+class TestTable(MetricContract):
+    """Known on a grid only."""
+
+    metric = ECM.from_values(["0", "3/10", "1/2", "3/5", "3/5"])
+    budget = 40
+
+
+class TestGroups(MetricContract):
+    """A metric a channel, one of them zero."""
+
+    metric = ECM.grouped([ECM.lp("1/2", 2), ECM.from_expr("0"), ECM.l0(2)])
+    q = 8
