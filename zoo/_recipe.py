@@ -58,8 +58,11 @@ class Recipe:
             "clip": (0, float("inf")),
         }
         for name, (low, high) in ranges.items():
-            if not low <= getattr(self, name) <= high:
-                raise TrainingError(f"{name} = {getattr(self, name)}: it lies between {low} and {high}")
+            value, whole = getattr(self, name), name in ("epochs", "batch")
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                raise TrainingError(f"{name} = {value!r}: write {'a whole number' if whole else 'a number'}")
+            if not low <= value <= high:
+                raise TrainingError(f"{name} = {value}: it lies between {low} and {high}")
 
     def changed(self, changes: dict[str, Any]) -> Recipe:
         """The recipe with some fields replaced; an unknown field is an error that names the nearest one.

@@ -56,8 +56,8 @@ def train(
     """Train a base classifier for `metric` on `data` and keep it as the folder `out` (default `runs/<name>`).
 
     `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`. `model` is a name,
-    a module or a factory `fn(in_channels, num_classes)`. `budget` is B, by default `ecm.default_budget`, about 128 alpha,
-    alpha = 1/g(1) (`paper`: 1000 alpha). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
+    a module or a factory `fn(in_channels, num_classes)`. `budget` is B: by default `ecm.default_budget`, or
+    1000/g(1) with the preset `paper`. `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
     `objective="stability"`.
 
     Each step shows every image at a random sample t of the scheme: the outcomes are those of the certification. The run
