@@ -18,7 +18,7 @@ from ecm._expression import Add, Const, Function, Mul, Node, Num, Pow, Var
 from ecm._folding import add, function, mul, power
 from ecm._switch import Extremum, Piecewise
 
-PRECISIONS = (64, 192, 640, 2048)
+PRECISIONS = (64, 192, 640, 2048, 8192)
 
 Monomial = tuple[tuple[str, Fraction], ...]
 Sum = dict[Monomial, Fraction]

@@ -22,7 +22,7 @@ from ecm._germ import sign_beside
 from ecm._shape import known
 from ecm._switch import Extremum, Piecewise
 
-MAX_SPLITS = 60
+MAX_SPLITS = 200
 
 
 @attrs.frozen

@@ -12,7 +12,7 @@ import attrs
 from flint import arb
 
 from ecm._errors import Undefined
-from ecm._expression import Add, Function, Mul, Node, Num, Pow, Var, ball_power, coefficient, short
+from ecm._expression import MINUS_ONE, Add, Function, Mul, Node, Num, Pow, Var, ball_power, coefficient, short
 from ecm._switch import Extremum
 from ecm.atoms import ATOMS, Shape
 
@@ -120,20 +120,44 @@ def _product(node: Mul, parts: list[Known]) -> Known:
 
 
 def _positive_product(parts: list[Known], factors: tuple[Node, ...]) -> Known:
-    constant, moving = arb(1), list[Known]()
+    constant, moving, bases = arb(1), list[Known](), list[Node]()
     for part, factor in zip(parts, factors, strict=True):
         if factor.free:
             constant = constant * part.lo
         else:
             moving.append(part)
-    out = moving[0]
-    for part in moving[1:]:
-        out = _pair(out, part)
+            bases.append(factor)
+    out = _saturation(bases, moving)
+    if out is None:
+        out = moving[0]
+        for part in moving[1:]:
+            out = _pair(out, part)
     if constant < 0:
         out, constant = _flip(out), -constant
     if not constant > 0:
         raise Undefined(f"the sign of the factor {short(constant)} is not known")
     return attrs.evolve(out, lo=_times(constant, out.lo), hi=_times(constant, out.hi))
+
+
+def _saturation(factors: list[Node], parts: list[Known]) -> Known | None:
+    """x/(k*x + c) with k, c > 0 is concave and increasing in x >= 0, which a product of its factors does not show."""
+    if len(factors) != 2:
+        return None
+    for i in (0, 1):
+        x, over = factors[i], factors[1 - i]
+        if not (isinstance(over, Pow) and over.exponent == MINUS_ONE and isinstance(over.base, Add)):
+            continue
+        slopes = [c for c, rest in map(coefficient, over.base.terms) if rest == (x,) and c > 0]
+        others = [term for term in over.base.terms if not term.free]
+        if len(slopes) != 1 or len(others) != 1:
+            continue
+        k = Num(slopes[0]).ball(arb(0))
+        c = sum((term.ball(arb(0)) for term in over.base.terms if term.free), arb(0))
+        inner = parts[i]
+        if c > 0 and inner.lo >= 0 and inner.hi.is_finite():
+            lo, hi = (end / (k * end + c) for end in (inner.lo, inner.hi))
+            return _compose((True, False, True, False), inner, lo, hi, above=inner.above, below=inner.below)
+    return None
 
 
 def _pair(a: Known, b: Known) -> Known:

@@ -36,6 +36,8 @@ ACCEPTED = [
     *("z/3-((z-1/2)**4-1/16)/12", "z/3-((z-1/3)**4-1/81)/12", "z/2+z*(1-z)/3", "exp(exp(1-z))*z/20"),
     *("tanh(tanh(tanh(z)))", "log1p(log1p(log1p(z)))", "sin(sin(sin(z)))", "(1/(z**0.3 + 1/2)**2)**2*z/20"),
     *("sqrt(z)/2+sin(500*z)/1000000000", "sqrt(expm1(sqrt(z)))/1000+sqrt(z)/2", "z/20/exp(pi+z**0.3)"),
+    *("z/(z+1e-9)", "sqrt(z)/(1+sqrt(z))", "tanh(1000*z)", "1-exp(-1000*z)", "z**0.01", "z*(2-z)"),
+    *("sqrt(z)/2+1e-14*(exp(-((z-0.3)*1000000)**2)-exp(-90000000000))", "Min(z,1/2)+Max(z,1/2)-1/2"),
     *("Max(z,z/2)", "Max(sin(z),z)", "Max(sqrt(z)/2,sqrt(z)/3)", "Min(Min(2*z,1/2),sqrt(z))", "Min(sin(2*z),0.7)"),
     *("Min(log1p(3*z),sqrt(z))", "Max(Min(log1p(3*z),sqrt(z)),z/9)", "Min(z**0.9/0.7,1)", "Min(z,0)"),
     *("Min(1,2*z)/2+Min(1,3*z)/2", "Min(sqrt(z),0.3)+z/100", "sign(z)*z", "sign(z)/2+sqrt(z)/2"),
@@ -107,6 +109,12 @@ REJECTED = [
     Rejected("Piecewise((1,(z-2/7)**2<=0),(z,True))", "concave"),
     Rejected("Piecewise((sqrt(z)/2,log1p(z)<1/3),(z,True))", "concave"),
     Rejected("z*sign((z-1/3)**2)", "concave"),
+    Rejected("sqrt(z)/2+1e-9*Max(z,0.301)-0.301*1e-9", "concave"),
+    Rejected("sqrt(z)/2+1e-9*Max(z,1/pi)-1e-9/pi", "concave"),
+    Rejected("sqrt(z)/2+1e-9*Max(sin(z),0.3)-0.3*1e-9", "concave"),
+    Rejected("sqrt(z)/2+1e-12*(exp(-((z-0.3)*1000000)**2)-exp(-90000000000))", "concave"),
+    Rejected("sqrt(z)/2+Piecewise((0,z<0.301),(1e-30,True))", "concave"),
+    Rejected("sqrt(z)/2+Piecewise((0,sin(z)<0.3),(1e-30,True))", "concave"),
     Rejected("z/2+Max(z,1/3)/100-1/300", "concave"),
     Rejected("z/2+Max(z,1/pi)/100-1/pi/100", "concave"),
     Rejected("sqrt(z)/2+z**2/8", "concave"),
@@ -165,7 +173,7 @@ def _independent(text: str, x: Fraction) -> mpmath.mpf:
     functions = ("sqrt", "cbrt", "exp", "expm1", "log", "log1p", "sin", "tanh", "atan", "asinh", "sign", "pi", "mpf")
     names = {name: getattr(mpmath, name) for name in functions}
     names |= {"E": mpmath.e, "Min": min, "Max": max, "Abs": abs, "Piecewise": piecewise}
-    if "exp(-" in text and not x:
+    if "exp(-1/z" in text and not x:
         return mpmath.mpf(0)
     return eval(exact, {"__builtins__": {}}, {**names, "z": mpmath.mpf(x.numerator) / x.denominator})
 
