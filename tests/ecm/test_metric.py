@@ -93,7 +93,13 @@ def test_a_distance_on_levels_equals_the_distance_of_their_values() -> None:
 
 @pytest.mark.parametrize(
     ("x", "y", "q"),
-    [([0.0], [1.5], None), ([float("nan")], [0.0], None), ([0.0], [0.0, 1.0], None), ([0.5], [0.0], 255), ([0], [300], 255)],
+    [
+        ([0.0], [1.5], None),
+        ([float("nan")], [0.0], None),
+        ([0.0], [0.0, 1.0], None),
+        ([0.5], [0.0], 255),
+        ([0], [300], 255),
+    ],
 )
 def test_a_distance_of_no_points_is_refused(x: list[float], y: list[float], q: int | None) -> None:
     """Outside the box, NaN, different shapes, floats for levels: an error, not a number."""
@@ -108,7 +114,9 @@ def test_an_exponent_that_is_none_is_refused(bad: object) -> None:
         ECM.lp(bad)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"format": "other"}', "[" * 100_000, '{"format": "ecm-metric/1"}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", '{"format": "other"}', "[" * 100_000, '{"format": "ecm-metric/1"}']
+)
 def test_json_of_something_else_is_refused(text: str) -> None:
     """A wrong file gives the package's own error."""
     with pytest.raises(ECMError):
