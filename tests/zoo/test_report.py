@@ -1,0 +1,138 @@
+"""The report: complete in itself, safe against what names may hold, and with the numbers behind every picture."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.zoo.models import tiny_data, tiny_model
+from zoo import DataError, Dataset, ModelError, certify, report
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and whether they are nested properly."""
+
+    VOID = frozenset({"meta", "link", "img", "br"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = tiny_model(tmp_path_factory.mktemp("report") / "model")
+    certify(model, tiny_data(), progress=False)
+    return report(model.path, data=tiny_data())
+
+
+def test_the_page_loads_nothing(page: Path) -> None:
+    """No script, no address but data: ones, and a policy that forbids the rest."""
+    parsed = Page(page.read_text())
+    assert not parsed.open
+    names = {tag for tag, _ in parsed.tags}
+    assert "script" not in names
+    for _, attributes in parsed.tags:
+        for name in ("src", "href"):
+            if name in attributes:
+                assert str(attributes[name]).startswith("data:")
+    assert "default-src 'none'" in page.read_text()
+    assert not re.search(r"https?://(?!www\.w3\.org)", page.read_text())
+
+
+def test_every_picture_has_words_and_every_chart_its_numbers(page: Path) -> None:
+    """Alternative texts everywhere; tables behind the charts and the gallery."""
+    parsed = Page(page.read_text())
+    pictures = [attributes for tag, attributes in parsed.tags if tag == "img"]
+    assert len(pictures) > 20
+    assert all(len(str(attributes.get("alt", ""))) > 5 for attributes in pictures)
+    assert sum(tag == "details" for tag, _ in parsed.tags) == 5
+
+
+def test_the_numbers_of_the_page_are_those_of_the_run(page: Path) -> None:
+    """Smoothed and certified accuracy appear as measured, the proof and the fingerprints as they are."""
+    from zoo import read_certification
+
+    found, text = read_certification(page.parent), page.read_text()
+    assert f"{found.smoothed_accuracy.correct} of {found.images} images" in text
+    for radius in found.radii:
+        assert f"{100 * found.certified_accuracy(radius).share:.1f}</td>" in text
+    assert found.scheme.fingerprint in text
+    assert "exact value" in text
+
+
+def test_figures_lie_beside_the_page(page: Path) -> None:
+    """As SVG and as PNG; the SVG follows a dark page by itself."""
+    names = sorted(path.name for path in (page.parent / "figures").iterdir())
+    assert names == ["certified.png", "certified.svg", "radii.png", "radii.svg"]
+    assert "prefers-color-scheme" in (page.parent / "figures" / "certified.svg").read_text()
+
+
+def test_the_same_run_gives_the_same_page(page: Path) -> None:
+    """No time, no random name: a page can be compared with another."""
+    before = page.read_bytes()
+    report(page.parent, data=tiny_data())
+    assert page.read_bytes() == before
+
+
+def test_names_cannot_smuggle_markup(tmp_path: Path) -> None:
+    """A class called <script> is shown, not run."""
+    data = tiny_data()
+    evil = Dataset.from_arrays(
+        (data.train.take(range(20)), data.train.labels), (data.test.take(range(20)), data.test.labels), q=4,
+        name="tiny", class_names=["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>'],
+    )  # fmt: skip
+    model = tiny_model(tmp_path / "model", data=evil)
+    certify(model, evil, progress=False, limit=4)
+    text = report(model.path, data=evil).read_text()
+    assert "&lt;script&gt;" in text
+    assert "script" not in {tag for tag, _ in Page(text).tags}
+    assert all(str(attributes["src"]).startswith("data:") for tag, attributes in Page(text).tags if tag == "img")
+
+
+def test_without_the_images_the_page_says_so(tmp_path: Path) -> None:
+    """Data that cannot be found by name, tables, and images that are not the certified ones."""
+    model = tiny_model(tmp_path / "model")
+    certify(model, tiny_data(), progress=False, limit=3)
+    assert "pass the data" in report(model.path).read_text()
+    with pytest.raises(DataError, match="not the test images"):
+        report(model.path, data=tiny_data(seed=1))
+
+
+def test_a_run_without_rows_has_no_report(tmp_path: Path) -> None:
+    """The error says which command is missing."""
+    model = tiny_model(tmp_path / "model")
+    with pytest.raises(ModelError, match="ecm certify"):
+        report(model.path)
+
+
+@pytest.mark.slow
+def test_chromium_shows_the_page_without_complaint(page: Path, tmp_path: Path) -> None:
+    """A real browser draws it and logs no error."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("no chromium here: the page was not opened in a browser (apt-get install chromium)")
+    picture = tmp_path / "page.png"
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    flags += " --disable-component-update --disable-sync --enable-logging=stderr --window-size=1000,3000"
+    done = subprocess.run(
+        [browser, *flags.split(), f"--user-data-dir={tmp_path / 'profile'}", f"--screenshot={picture}", page.as_uri()],
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert ":CONSOLE" not in done.stderr, done.stderr
+    assert picture.stat().st_size > 20_000
