@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from zoo._errors import TrainingError
 
 
 class Journal:
@@ -18,7 +22,9 @@ class Journal:
     """
 
     def __init__(self, folder: Path | None, title: str, steps: int, start: int, show: bool) -> None:
-        self.file: TextIO | None = None
+        self.path = None if folder is None else folder / "metrics.jsonl"
+        self.steps, self.start, self.began = steps, start, time.monotonic()
+        self.told = self.began
         self.board: Any = None
         self.console = Console(stderr=True, quiet=not (show and folder))
         self.progress = Progress(
@@ -26,29 +32,34 @@ class Journal:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[status]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
             console=self.console,
             disable=self.console.quiet or not self.console.is_terminal,
-            speed_estimate_period=300,
         )
         self.task = self.progress.add_task(title, total=steps, completed=start, status="")
         if folder is not None:
-            self._open(folder, start)
+            self._open(folder)
 
-    def _open(self, folder: Path, start: int) -> None:
-        path = folder / "metrics.jsonl"
-        kept = [line for line in _lines(path) if json.loads(line)["step"] <= start] if start else []
-        self.file = path.open("w")
-        self.file.writelines(line + "\n" for line in kept)
-        self.file.flush()
+    def _open(self, folder: Path) -> None:
+        lines = _lines(folder / "metrics.jsonl") if self.start else []
+        kept = [line for line in lines if json.loads(line)["step"] <= self.start]
+        self._write("w", "".join(line + "\n" for line in kept))
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
 
-            self.board = SummaryWriter(str(folder / "tensorboard"), purge_step=start)
+            self.board = SummaryWriter(str(folder / "tensorboard"), purge_step=self.start)
         except ImportError:
             self.board = None
+
+    def _write(self, mode: str, text: str) -> None:
+        if self.path is None:
+            return
+        try:
+            with self.path.open(mode) as file:
+                file.write(text)
+        except OSError as error:
+            raise TrainingError(
+                f"{self.path} could not be written: {error.strerror}; make room, then run the same command to resume"
+            ) from error
 
     def __enter__(self) -> Self:
         self.progress.start()
@@ -58,20 +69,26 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.progress.stop()
-        if self.file is not None:
-            self.file.close()
         if self.board is not None:
             self.board.close()
 
     def step(self, step: int, loss: float, accuracy: float) -> None:
-        """The state after a step; `accuracy` is the base accuracy on noisy training images so far in this epoch."""
-        self.progress.update(self.task, completed=step, status=f"loss {loss:.3f}  base {accuracy:.1%} (train)")
+        """The state after a step; `accuracy` is the base accuracy on noisy training images so far in this epoch.
+
+        The time left is that of the remaining steps at the mean speed of this session. Where there is no terminal,
+        a line is printed after 30 seconds and then every ten minutes.
+        """
+        now = time.monotonic()
+        left = timedelta(seconds=round((now - self.began) / (step - self.start) * (self.steps - step)))
+        status = f"loss {loss:.3f}  base accuracy {accuracy:.1%} (train)  {left} left"
+        self.progress.update(self.task, completed=step, status=status)
+        if not self.console.is_terminal and now - self.told > (30 if self.told == self.began else 600):
+            self.told = now
+            self.console.print(f"step {step} of {self.steps}  {status}", highlight=False)
 
     def epoch(self, row: dict[str, Any]) -> None:
         """A line for the file, and for the terminal."""
-        if self.file is not None:
-            self.file.write(json.dumps(row) + "\n")
-            self.file.flush()
+        self._write("a", json.dumps(row) + "\n")
         if self.board is not None:
             for name, value in row.items():
                 if name not in ("epoch", "step"):

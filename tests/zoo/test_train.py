@@ -17,6 +17,7 @@ from zoo._checkpoint import load_tensors, save_tensors, write_atomically
 from zoo._data import Dataset, load_data
 from zoo._distributed import choose_device
 from zoo._errors import CheckpointError, TrainingError
+from zoo._journal import Journal
 from zoo._model import Model
 from zoo._objectives import OBJECTIVES, consistency, noisy, stability
 from zoo._optim import Average, learning_rate, make_optimizer
@@ -288,6 +289,21 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
         write_atomically(path, b"new")
     assert [entry.name for entry in tmp_path.iterdir()] == ["state"]
     assert path.read_bytes() == b"old"
+
+
+def test_a_journal_tells_the_time_left_and_says_when_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a terminal a line after half a minute; the remaining steps at the speed so far."""
+    clock = iter([0.0, 20.0, 40.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    journal = Journal(tmp_path, "digits", steps=300, start=100, show=True)
+    journal.step(110, 1.0, 0.5)
+    journal.step(120, 1.0, 0.5)
+    assert "step 120 of 300  loss 1.000  base accuracy 50.0% (train)  0:06:00 left" in capsys.readouterr().err
+    journal.path = Path("/dev/full")
+    with pytest.raises(TrainingError, match=r"could not be written: No space left on device; make room"):
+        journal.epoch({"epoch": 1})
 
 
 def test_presets_name_their_design() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,6 +82,8 @@ def train(
     except KeyboardInterrupt as stopped:
         typer.echo(str(stopped) or "stopped; the same command resumes from the last checkpoint", err=True)
         raise typer.Exit(130) from None
+    if os.environ.get("RANK", "0") != "0":  # one of several processes of torchrun; the first one speaks
+        return
     base = made.card["accuracy"]["base"]
     if json:
         print_json({"path": str(made.path), "accuracy": made.card["accuracy"], "training": made.card["training"]})
