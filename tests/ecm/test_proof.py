@@ -56,7 +56,7 @@ def test_accepted(text: str) -> None:
 
 @pytest.mark.parametrize("text", ACCEPTED)
 @given(st.lists(st.fractions(0, 1, max_denominator=10**9), min_size=3, max_size=3, unique=True), st.integers(0, 60))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_accepted_profiles_satisfy_the_conditions_at_random_points(text: str, points: list[Fraction], j: int) -> None:
     """No three points, however close to 0, contradict a proof."""
     node = parse(text)
@@ -242,7 +242,7 @@ def test_expansions_give_the_curvature_beside_an_end(text: str, end: int, side: 
 
 @pytest.mark.parametrize("text", [t for t in ACCEPTED if "Piecewise" not in t])
 @given(st.fractions(0, 1, max_denominator=64), st.fractions(0, 1, max_denominator=64))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_ranges_hold_the_values(text: str, a: Fraction, b: Fraction) -> None:
     """The range known for an interval holds the value at its middle."""
     node, (lo, hi) = parse(text), sorted((a, b))
