@@ -301,8 +301,9 @@ def make_design(
     >>> make_design(ECM.from_expr("z**0.5"), 16, q=16).kind
     'aperiodic'
     """
-    if not isinstance(budget, int) or budget < 1:
+    if not isinstance(budget, int | np.integer) or budget < 1:
         raise DesignError(f"budget = {budget!r}: a design has a whole number of outcomes, at least 1")
+    budget, q = int(budget), int(q)
     provenance: dict[str, Any] = {"source": "make_design", "kind": kind, "version": VERSION}
     if kind == "periodic":
         method = "exact" if q <= LARGEST_SEARCH else "slopes"
