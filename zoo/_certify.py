@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ecm._errors import ECMError
 from ecm._number import Exact, exact
 from smoothing import Header, Record, SmoothedClassifier, digest, measure_jitter
 from smoothing._certificates import Certifier, Tally
@@ -29,7 +30,7 @@ from zoo._certification import METHODS, Certification, Row, Unit, methods_up_to
 from zoo._checkpoint import write_atomically
 from zoo._data import DATASETS, Dataset, load_data
 from zoo._distributed import Workers, workers
-from zoo._errors import CertifyError, ModelError
+from zoo._errors import CertifyError, DataError, ModelError
 from zoo._load import PRETRAINED, RUNS, VOTES, load, read_scheme
 from zoo._model import SCHEME, Model
 from zoo._tsv import MEANING, Table
@@ -69,12 +70,12 @@ def certify(
     loaded = _fitting_data(trained, data, root)
     order = image_order(len(loaded.test))[:limit]
     if not len(order):
-        raise CertifyError(f"limit = {limit}: write a number of images >= 1, or leave it out for all of them")
+        raise ECMError(f"limit = {limit}: write a number of images >= 1, or leave it out for all of them")
     folder = _folder(trained, out)
     unit = Unit.of(trained.scheme.metric, pixel=trained.scheme.pixel)
     chosen = unit.grid() if radii is None else tuple(sorted(exact(r, "radius") for r in radii))
     if not chosen or chosen[0] < 0:
-        raise CertifyError(f"radii = {radii}: write radii >= 0, in units of the {unit.name}")
+        raise ECMError(f"radii = {radii}: write radii >= 0, in units of the {unit.name}")
     with workers(device) as here, _on(trained, here), _disk(folder):
         if here.leads:
             folder.mkdir(parents=True, exist_ok=True)
@@ -280,7 +281,7 @@ def _fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) 
     """The data set to certify, if it has the shape, levels and classes that the model was made for."""
     trained_on = model.card["data"]
     if data is None and trained_on["name"] not in DATASETS:
-        raise CertifyError(
+        raise DataError(
             f"{model.name} was trained on {trained_on['name']!r}, which cannot be found by name: pass the data"
         )
     loaded = load_data(trained_on["name"] if data is None else data, root)
@@ -290,7 +291,7 @@ def _fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) 
         ("number of classes", loaded.classes, model.classes),
     ):
         if given != wanted:
-            raise CertifyError(f"{loaded.name} has the {what} {given}, but {model.name} was trained for {wanted}")
+            raise DataError(f"{loaded.name} has the {what} {given}, but {model.name} was trained for {wanted}")
     return loaded
 
 

@@ -22,4 +22,4 @@ class CheckpointError(TrainingError):
 
 
 class CertifyError(ECMError):
-    """A certification run that makes no sense for the model and data, or that cannot go on."""
+    """A certification run that cannot go on: a full disk, a place that cannot be written."""

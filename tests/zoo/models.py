@@ -33,7 +33,7 @@ def tiny_scheme(formula: str = "z**0.5/2", **choices: Any) -> Scheme:
 
 
 def tiny_model(path: Path, formula: str = "z**0.5/2", seed: int = 0, data: Dataset | None = None) -> Model:
-    """An untrained network that knows bright from dark: its last layer is set by hand to the mean of what it is shown."""
+    """A network that knows bright from dark without training: it adds up what it is shown."""
     path.mkdir(parents=True, exist_ok=True)
     scheme, data = tiny_scheme(formula), data or tiny_data()
     torch.manual_seed(seed)

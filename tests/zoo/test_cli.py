@@ -1,0 +1,152 @@
+"""The commands that work on models: what they print, what a program reads, and what their exit codes mean."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.zoo.models import tiny_data, tiny_model
+from zoo import Model
+from zoo._data import DATASETS
+from zoo.cli import app
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ("train", "certify", "report", "compare", "list", "demo")
+
+
+def ecm(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(DATASETS, "tiny", lambda root: tiny_data())
+    return tiny_model(tmp_path / "runs" / "model")
+
+
+def test_a_model_goes_through_all_commands(model: Model, tmp_path: Path) -> None:
+    """certify, list, report, compare on one model, by its name."""
+    done = ecm("certify", "model", "--limit", 8, "-r", 0, "-r", "1/4", "--report")
+    assert done.exit_code == 0, done.stderr
+    assert "smoothed accuracy" in done.stdout
+    assert "vote_aware" in done.stdout
+    assert (model.path / "report.html").exists()
+    assert "z**(1/2)/2" in ecm("list").stdout
+    assert "report.html" in ecm("report", "model").stdout
+    tiny_model(tmp_path / "other")
+    assert ecm("certify", tmp_path / "other", "-n", 8).exit_code == 0
+    done = ecm("compare", "model", tmp_path / "other", "-r", 0, "--plot", tmp_path / "curves.svg")
+    assert done.exit_code == 0, done.stderr
+    assert "8 images that all runs share" in done.stdout
+    assert (tmp_path / "curves.svg").read_text().startswith("<svg")
+
+
+def test_json_is_all_that_is_printed(model: Model) -> None:
+    """With --json a program can read stdout as it is."""
+
+    def data(*words: object) -> Any:
+        done = ecm(*words, "--json")
+        assert done.exit_code == 0, done.stderr
+        return json.loads(done.stdout)
+
+    found = data("certify", "model", "-n", 5)
+    assert found["images"] == 5
+    assert found["radius_unit"] == "l_1/2 radius"
+    assert {"base_accuracy", "smoothed_accuracy", "certified_accuracy", "folder"} <= set(found)
+    listed = [one for one in data("list")["models"] if one["name"] == "model"]
+    assert listed[0]["images"] == 5
+    assert Path(data("report", "model")["report"]).exists()
+    assert len(data("compare", "model", "runs/model")["runs"]) == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches_by_example(command: str) -> None:
+    """Every command says what it does and shows a line that can be typed."""
+    done = ecm(command, "--help")
+    assert done.exit_code == 0
+    assert f"ecm {command}" in done.stdout
+    assert "Example" in done.stdout
+
+
+def test_an_empty_list_says_how_to_begin(tmp_path: Path) -> None:
+    """Where there is no model, the command that makes one is named."""
+    assert "ecm train" in ecm("list", tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["certify", "no-such-model"], 2, "neither the folder of a model nor a known name"),
+        (["certify", "model", "--limit", "0"], 2, "--limit"),
+        (["certify", "model", "--certificate", "best"], 2, "--certificate"),
+        (["certify", "model", "-r", "-1"], 2, "radii"),
+        (["certify", "model", "-d", "cifar01"], 2, "did you mean 'cifar10'"),
+        (["certify", "model", "-d", "digits"], 2, "shape"),
+        (["certify", "model", "--device", "cuda:7"], 1, "cuda:7"),
+        (["report", "model"], 2, "ecm certify"),
+        (["compare", "model"], 2, "at least two"),
+        (["list", "nowhere"], 2, "not a folder"),
+        (["train", "z**2"], 2, "not concave"),
+        (["train", "z**0.5/3", "-d", "mnits"], 2, "did you mean 'mnist'"),
+        (["train", "z**0.5/3", "--model", "resnet81"], 2, "did you mean 'resnet18'"),
+        (["frobnicate"], 2, "No such command"),
+    ],
+)
+def test_exit_codes_and_what_is_said(model: Model, words: list[str], code: int, said: str) -> None:
+    """2: what was given is wrong; 1: it failed. The reason stands on stderr, in one sentence, without a traceback."""
+    done = ecm(*words)
+    assert done.exit_code == code, done.stderr
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupted_run_says_how_to_go_on(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C: exit code 130 and the command that continues."""
+    import zoo._certify
+
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(zoo._certify, "certify", stop)
+    monkeypatch.setattr(sys, "argv", ["ecm", "certify", "my model"])
+    done = ecm("certify", "my model")
+    assert done.exit_code == 130
+    assert "go on with: ecm certify 'my model'" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_real_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
+    """SIGINT during voting: no traceback, code 130, the finished images are there and the next run goes on."""
+    model = tiny_model(tmp_path / "model", data=tiny_data(4000))
+    script = (
+        "import torch; torch.set_num_threads(1)\n"
+        "from zoo._data import DATASETS; from tests.zoo.models import tiny_data\n"
+        "DATASETS['tiny'] = lambda root: tiny_data(4000)\n"
+        "from zoo.cli import main; main()"
+    )
+    command = [sys.executable, "-c", script, "certify", str(model.path), "--batch-size", "12"]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    rows = model.path / "votes" / "rank-00000.rows"
+    while process.poll() is None and not (rows.exists() and rows.stat().st_size):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "go on with" in said
+    assert "Traceback" not in said
+    kept = rows.stat().st_size
+    from smoothing import Record
+    from zoo import certify
+
+    assert 0 < len(Record.open(model.path / "votes").read()) < 4000
+    certify(model, tiny_data(4000), limit=1, progress=False)
+    assert rows.stat().st_size >= kept
