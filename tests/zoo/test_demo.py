@@ -26,7 +26,6 @@ def test_the_demo_goes_from_a_formula_to_a_report(tmp_path: Path, monkeypatch: p
     assert found.smoothed_accuracy.share > 0.85
     assert found.certified_accuracy(1).share > 0.2
     assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
-    votes = (tmp_path / "demo" / "votes" / "rank-00000.rows").stat().st_mtime_ns
+    table = (tmp_path / "demo" / "certify.tsv").read_bytes()
     assert CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")]).exit_code == 0
-    assert (tmp_path / "demo" / "votes" / "rank-00000.rows").stat().st_mtime_ns == votes
-    assert read_certification(tmp_path / "demo") == found
+    assert (tmp_path / "demo" / "certify.tsv").read_bytes() == table  # times included: no image was done again

@@ -41,19 +41,18 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path: Path, small_disk:
     calm = certify(model, data, progress=False, tolerance=1e-4, batch_size=12, out=tmp_path / "calm")
     filler = small_disk / "filler"
     filler.write_bytes(bytes(80_000))
-    with pytest.raises(CertifyError, match="No space left on device.*Finished images are kept"):
+    with pytest.raises(CertifyError, match=r"No space left on device.*Finished images are kept"):
         certify(model, data, progress=False, tolerance=1e-4, batch_size=12, out=small_disk / "run")
     kept = (small_disk / "run" / "votes" / "rank-00000.rows").stat().st_size
     assert kept > 1000
     filler.unlink()
-    # one folder more than the votes fit; the table needs the room that the filler took
     again = certify(model, data, progress=False, limit=300, tolerance=1e-4, batch_size=12, out=small_disk / "run")
     assert [row.balls for row in again.rows] == [row.balls for row in calm.rows[:300]]
 
 
 @pytest.mark.parametrize("place", ["under a file", "in /proc"])
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, place: str) -> None:
-    """Certify, report and train say which folder it was. (Root may write anywhere, so these places cannot be folders.)"""
+    """Certify, report and train say which folder it was. (Root may write anywhere else.)"""
     (tmp_path / "file").write_text("")
     out = tmp_path / "file" / "run" if place == "under a file" else Path("/proc/ecm-test/run")
     model = tiny_model(tmp_path / "model")
@@ -104,7 +103,7 @@ def test_damaged_results_are_refused_not_guessed(tmp_path: Path, name: str) -> N
     path = model.path / name
     text = path.read_text()
     path.write_text(text.replace("1", "x") if name == TABLE else text[: len(text) // 2])
-    with pytest.raises(ECMError, match="certify|vote record"):
+    with pytest.raises(ECMError, match=r"certify|vote record"):
         certify(load(model.path), tiny_data(), limit=3, progress=False)
 
 
