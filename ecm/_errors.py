@@ -15,14 +15,14 @@ class ExpressionError(ECMError):
         self.position = position
         self.message = message
         if position is not None and text:
-            start = max(0, position - 30)
+            start, place = max(0, position - 30), f"  at position {position}: "
             excerpt = text[start : position + 30].replace("\n", " ")
-            message = f"{message}\n  at position {position}: {excerpt}\n{' ' * (len(f'  at position {position}: ') + position - start)}^"
+            message = f"{message}\n{place}{excerpt}\n{' ' * (len(place) + position - start)}^"
         super().__init__(message)
 
 
 class NotAnECM(ECMError):
-    """The function is not the g of an elementwise-concave metric. `condition` names what fails, `witness` shows where."""
+    """The function is not the g of an ECM. `condition` names what fails, `witness` shows where."""
 
     def __init__(self, message: str, condition: str, witness: str) -> None:
         self.condition = condition

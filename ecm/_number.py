@@ -39,9 +39,9 @@ def exact(value: Exact, name: str = "value") -> Fraction:
         raise ECMError(f"{name} = {value!r} is not a finite number; write 3, 0.5 or '1/3'") from error
     digits = text.lower().partition("e")[0].replace(".", "").lstrip("-0")
     if isinstance(value, float) and len(digits) > _DIGITS:
+        near = number.limit_denominator(1000)
         raise ECMError(
             f"{name} = {value!r} is a rounded float, and no formula is meant to hold such a number; "
-            f"write it exactly, as '{number.limit_denominator(1000)}' or Fraction({number.limit_denominator(1000).numerator}, "
-            f"{number.limit_denominator(1000).denominator})"
+            f"write it exactly, as '{near}' or Fraction({near.numerator}, {near.denominator})"
         )
     return number
