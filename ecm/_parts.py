@@ -131,6 +131,8 @@ def density_inside(node: Node, z: Floats) -> Floats:
 
 def _nicer(formula: sympy.Expr) -> sympy.Expr:
     """The shortest of a few equal forms, as far as they come in time."""
+    if formula.is_Rational:  # the usual case for masses; simplify alone takes half a second to load
+        return formula
     if formula.has(sympy.Float):
         return formula.evalf(30)
     ways = [sympy.factor, sympy.expand_mul]
