@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup demo test check format bench clean
+.PHONY: help setup demo test check format bench docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -38,6 +38,10 @@ format: $(READY)  ## rewrite the sources in the house format
 
 bench: $(READY)  ## ratios measured in one run, written to benchmarks/results.json
 	$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## the documentation site, in site/; warnings are errors
+	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis site

@@ -1,0 +1,161 @@
+"""The documentation holds: its code runs, what it shows is what is printed, and the site builds without a warning."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import importlib.util
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from typer.testing import CliRunner
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+GENERATED = {"cli.md"}
+PAGES = [page for page in [*ROOT.glob("README.md"), *sorted(DOCS.rglob("*.md"))] if page.name not in GENERATED]
+CODE = re.compile(r"^```(python|bash)$", re.MULTILINE)
+FENCE = re.compile(
+    r"^(?:<!-- (?P<marker>.*?) -->\n)?```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, the comment right before it, where it starts and what it says."""
+
+    language: str
+    marker: str
+    line: int
+    code: str
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The fenced blocks of a page."""
+    for found in FENCE.finditer(text):
+        line = text.count("\n", 0, found.start("code")) + 1
+        yield Block(found["language"], found["marker"] or "", line, found["code"])
+
+
+def shell(command: str) -> str:
+    """Run one line of a shell block: `ecm ...` in this process, `python ...` in another."""
+    program, *arguments = shlex.split(command, comments=True)
+    if program == "ecm":
+        from zoo.cli import app
+
+        result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, f"{command}\n{result.output}"
+        return result.output
+    assert program == "python", f"{command}: shell blocks hold ecm and python commands; mark others as no-run"
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def run_page(text: str, name: str) -> int:
+    """Run the blocks of a page in order, in one namespace; returns how many ran."""
+    namespace: dict[str, Any] = {"__name__": "__docs__"}
+    ran, printed = 0, ""
+    for block in blocks(text):
+        if block.marker.startswith("no-run: "):
+            continue
+        if block.language == "python":
+            # compile() with the page's name and line numbers, so that a traceback points into the page
+            code = compile("\n" * (block.line - 1) + block.code, name, "exec")
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(code, namespace)
+            printed, ran = out.getvalue(), ran + 1
+        elif block.language == "bash":
+            printed = "".join(shell(line) for line in block.code.splitlines() if line.strip())
+            ran += 1
+        elif block.marker == "output":
+            right = doctest.OutputChecker().check_output(block.code, printed, SAME)
+            assert right, f"{name}:{block.line} shows\n{block.code}\nbut this was printed:\n{printed}"
+    return ran
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, id=str(p.relative_to(ROOT))) for p in PAGES if CODE.search(p.read_text())]
+)
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every python and shell block runs, in order, and prints what the page shows."""
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        run_page(page.read_text(), str(page.relative_to(ROOT)))
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "```python\n1 / 0\n```\n",
+        "```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n",
+        "```python\nprint(1)\n```\n\n<!-- output -->\n```text\n2\n```\n",
+        '```bash\necm derive "z**2"\n```\n',
+        "```bash\ncurl example.com\n```\n",
+    ],
+)
+def test_a_page_that_lies_is_caught(page: str) -> None:
+    """The runner above can fail: a raising block, a lost name, another output, a failing or a foreign command."""
+    with pytest.raises((AssertionError, ZeroDivisionError)):
+        run_page(page, "page.md")
+
+
+def test_few_blocks_are_left_out() -> None:
+    """A block that does not run says why, and there are at most six of them."""
+    skipped = [b.marker for p in PAGES for b in blocks(p.read_text()) if b.marker.startswith("no-run")]
+    assert len(skipped) <= 6
+    assert all(len(marker) > len("no-run: ") for marker in skipped)
+
+
+def _generator() -> Any:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("file", ["tutorial.ipynb", "cli.md"])
+def test_generated_files_are_in_step(file: str) -> None:
+    """The notebook is the tutorial and the reference is the help texts: else run `python docs/generate.py`."""
+    assert (DOCS / file).read_text() == _generator().FILES[file]()
+
+
+@pytest.mark.parametrize("package", ["ecm", "smoothing", "zoo"])
+def test_every_public_name_is_in_the_reference(package: str) -> None:
+    """The API page of a package lists exactly the names that it exports."""
+    listed = re.findall(rf"^::: {package}\.(\w+)$", (DOCS / "api" / f"{package}.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(importlib.import_module(package).__all__)
+
+
+def test_the_site_builds_strictly_and_asks_nobody(tmp_path: Path) -> None:
+    """`mkdocs build --strict` has no warning, and no page loads anything from another host."""
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("mkdocstrings")
+    site = tmp_path / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = list(site.rglob("*.html"))
+    assert len(pages) >= len(list(DOCS.rglob("*.md")))
+    outside = re.compile(r"""<(?:script|img|iframe|link)[^>]*(?:src|href)=["']?(?:https?:)?//[^"'> ]+""")
+    found = {str(page.relative_to(site)): outside.findall(page.read_text()) for page in pages}
+    assert not {page: urls for page, urls in found.items() if urls}
