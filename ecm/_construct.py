@@ -21,7 +21,7 @@ from ecm._paths import blocks_of, outcomes_of
 
 Effort = Literal["fast", "thorough"]
 VERSION = 1  # raise it when the same input gives other rows: old cache entries are then left alone
-STEPS: dict[Effort, int] = {"fast": 1500, "thorough": 12000}
+STEPS: dict[Effort, int] = {"fast": 1500, "thorough": 8000}
 LARGEST_SEARCH = 1023  # beyond this q the search matrices cost hundreds of MB; the greedy start alone is good there
 GRAIN = 2**20
 
@@ -39,7 +39,7 @@ def construct(caps: Ints, target: Floats, seed: int = 0, effort: Effort = "fast"
     steps = steps_for(effort, len(caps) - 1)
     q, budget = len(caps) - 1, int(caps[-1])
     goal = np.maximum(np.rint(target * GRAIN) / GRAIN, caps)  # the last bits of a float must not change a design
-    key = _key(caps, goal, seed, effort)
+    key = _key(caps, goal, seed, steps)
     known = recall(key)
     if known is not None and (known.q, known.budget) == (q, budget) and bool((known.most <= caps).all()):
         return known
@@ -64,8 +64,8 @@ def steps_for(effort: Effort, q: int) -> int:
     return 0 if q > LARGEST_SEARCH else STEPS[effort] * 255 // max(q, 255)
 
 
-def _key(caps: Ints, goal: Floats, seed: int, effort: Effort) -> str:
-    digest = hashlib.sha256(f"{VERSION} {len(caps)} {seed} {effort}".encode())
+def _key(caps: Ints, goal: Floats, seed: int, steps: int) -> str:
+    digest = hashlib.sha256(f"{VERSION} {len(caps)} {seed} {steps}".encode())
     digest.update(caps.astype("<i8").tobytes())
     digest.update(np.rint(goal * GRAIN).astype("<i8").tobytes())
     return digest.hexdigest()
