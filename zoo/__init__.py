@@ -2,6 +2,26 @@
 
 `train` makes a `Model` (a folder), `certify` its `Certification`, `report` the page about it; `load`, `list_models` and
 `compare` are for what is there already.
+
+>>> import tempfile, zoo
+>>> folder = tempfile.TemporaryDirectory()
+>>> model = zoo.train("z**0.5/2", "digits", model="mlp", epochs=1, budget=32, out=f"{folder.name}/a", progress=False)
+>>> found = zoo.certify(model, limit=10, radii=[0, "1/2"], progress=False)
+>>> found.images, found.unit.name, [str(r) for r in found.radii]
+(10, 'l_1/2 radius', ['0', '1/2'])
+>>> found.certified_accuracy("1/2").share <= found.smoothed_accuracy.share
+True
+>>> zoo.read_certification(f"{folder.name}/a") == found
+True
+>>> zoo.load(f"{folder.name}/a").card["certification"]["images"]
+10
+>>> [(one.name, one.metric, one.budget) for one in zoo.list_models(folder.name)]
+[('a', 'z**(1/2)/2', 32)]
+>>> [row["votes"] for row in zoo.compare(found, f"{folder.name}/a").rows()]
+[32, 32]
+>>> zoo.report(f"{folder.name}/a").name
+'report.html'
+>>> zoo.certified_curve(found).savefig(f"{folder.name}/curve.png")
 """
 
 from importlib import import_module
