@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from torch import Tensor
 from zoo._errors import CheckpointError
 
 FORMAT = "ecm-checkpoint-1"
+PART = ".part"  # what a killed process may leave behind
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -25,16 +25,16 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     A full disk or a missing permission leaves the old file as it was.
     """
+    beside = path.with_name(f".{path.name}.{os.getpid()}{PART}")  # not tempfile: its files are for the owner alone
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with beside.open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, path)
+            os.replace(beside, path)
         except BaseException:
-            os.unlink(temporary)
+            beside.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise CheckpointError(

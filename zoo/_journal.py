@@ -84,7 +84,7 @@ class Journal:
         self.progress.update(self.task, completed=step, status=status)
         if not self.console.is_terminal and now - self.told > (30 if self.told == self.began else 600):
             self.told = now
-            self.console.print(f"step {step} of {self.steps}  {status}", highlight=False)
+            self.console.print(f"step {step} of {self.steps}  {status}", highlight=False, soft_wrap=True)
 
     def epoch(self, row: dict[str, Any]) -> None:
         """A line for the file, and for the terminal."""
@@ -97,6 +97,7 @@ class Journal:
             f"epoch {row['epoch']:>4}  loss {row['loss']:.3f}  base accuracy {row['train_base_accuracy']:.1%} train, "
             f"{row['test_base_accuracy']:.1%} test  lr {row['lr']:.4f}  {row['seconds']:.1f} s",
             highlight=False,
+            soft_wrap=True,
         )
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from smoothing._noise import Noise
-from zoo._checkpoint import load_tensors, save_tensors
+from zoo._checkpoint import PART, load_tensors, save_tensors
 from zoo._data import Dataset
 from zoo._distributed import Workers
 from zoo._errors import CheckpointError, TrainingError
@@ -46,6 +46,8 @@ class Run:
 def prepare(folder: Path, resume: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob(f".*{PART}"):
+            left.unlink()
         if not resume:
             for name in (CHECKPOINT, CARD):
                 (folder / name).unlink(missing_ok=True)

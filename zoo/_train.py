@@ -64,6 +64,12 @@ def train(
     can be killed at any time; the same call resumes it and, on a CPU with the same number of threads, ends with
     bitwise the same weights. Under torchrun the batch is shared among the processes; `out` must then be on a disk that
     all of them see.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as out:
+    ...     model = train("z**0.5/2", "digits", epochs=1, budget=16, out=out, progress=False)
+    >>> model.scheme
+    Scheme(cyclic interleaved, B=16, q=16, shape=(1, 8, 8), upper_lower, seed=0)
     """
     loaded = load_data(data, root)
     chosen = find_preset(preset, len(loaded.train), loaded.shape)
@@ -104,7 +110,12 @@ def train(
         began = time.time()
         fit(run)
         base.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
-        card["training"] |= {"seconds_of_last_session": round(time.time() - began, 1), "processes": here.world}
+        card["training"] |= {
+            "seconds_of_last_session": round(time.time() - began, 1),
+            "device": here.device.type,
+            "processes": here.world,
+            "threads": torch.get_num_threads(),
+        }
         card["accuracy"] = {"base": base_accuracy(base.to(here.device), noise, loaded.test, seed=seed)}
         finished = Model(folder, base.cpu().eval(), scheme, card)
         if here.leads:
