@@ -36,8 +36,8 @@ format: $(READY)  ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## ratios measured in one run, written to benchmarks/results.json
-	$(BIN)/python -m benchmarks
+bench: $(READY)  ## ratios of things measured side by side in one run (many minutes; leave the machine alone)
+	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
 docs: $(READY)  ## the documentation site, in site/; warnings are errors
 	$(BIN)/python docs/generate.py
