@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -304,6 +306,26 @@ def test_a_journal_tells_the_time_left_and_says_when_the_disk_is_full(
     journal.path = Path("/dev/full")
     with pytest.raises(TrainingError, match=r"could not be written: No space left on device; make room"):
         journal.epoch({"epoch": 1})
+
+
+def test_tensorboard_is_written_to_when_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every number of an epoch becomes a scalar at its step."""
+    told: list[tuple[str, float, int]] = []
+
+    class Writer:
+        def __init__(self, folder: str, purge_step: int) -> None:
+            assert (folder, purge_step) == (str(tmp_path / "tensorboard"), 0)
+
+        def add_scalar(self, name: str, value: float, step: int) -> None:
+            told.append((name, value, step))
+
+    writer = ModuleType("torch.utils.tensorboard.writer")
+    writer.SummaryWriter = Writer  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", ModuleType("torch.utils.tensorboard"))
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", writer)
+    row = {"epoch": 1, "step": 5, "loss": 0.5, "train_base_accuracy": 0.25, "test_base_accuracy": 0.75}
+    Journal(tmp_path, "digits", steps=10, start=0, show=False).epoch({**row, "lr": 0.1, "seconds": 1.0})
+    assert told[:2] == [("loss", 0.5, 5), ("train_base_accuracy", 0.25, 5)]
 
 
 def test_presets_name_their_design() -> None:
