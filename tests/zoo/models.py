@@ -19,10 +19,11 @@ BUDGET = 12
 
 
 def tiny_data(images: int = 20, seed: int = 0) -> Dataset:
-    """Two classes of 1x3x3 images with levels 0..4: dark and bright ones."""
+    """Two classes of 1x3x3 images with levels 0..4, dark and bright; every seventh label is wrong."""
     random = np.random.RandomState(seed)
     labels = np.arange(images) % 2
     levels = np.clip(random.randint(0, 3, (images, 1, 3, 3)) + 2 * labels[:, None, None, None], 0, 4)
+    labels[::7] ^= 1
     pair = levels.astype(np.uint8), labels.astype(np.int64)
     return Dataset.from_arrays(pair, pair, q=4, name="tiny", class_names=["dark", "bright"])
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 FORMULA, DATASET, BUDGET = "z**0.5/6", "digits", 768
-RECIPE: dict[str, Any] = {"model": "mlp", "epochs": 100}
+RECIPE: dict[str, Any] = {"model": "mlp", "epochs": 200}
 
 
 def demo(
