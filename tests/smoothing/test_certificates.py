@@ -24,6 +24,8 @@ from smoothing._certificates import (
     certify_soft,
     certify_soft_sums,
 )
+from smoothing._certificates._integer import integer_radius
+from smoothing._certificates._paper import paper_radius
 from smoothing._certificates._power import root_below
 from smoothing._certificates._runoff import runoff_changes, runoff_winner
 from smoothing._errors import InputError, VoteError
@@ -72,6 +74,15 @@ def test_unsure_votes_all_count_against_the_prediction(counts: list[int], unsure
     )
     assert found.exists is not flips
     assert found.radius is None or found.radius > 0
+    assert (paper_radius(tally) is None) is flips
+
+
+def test_a_need_of_nothing_is_no_certificate() -> None:
+    """An unsure vote that may make a tie in the rival's favour leaves neither ball, not even one of radius 0."""
+    tally = Tally((1, 2), unsure=1, total=4)
+    assert tally.least_need == 0
+    assert paper_radius(tally) is None
+    assert integer_radius(tally) is None
 
 
 def test_votes_that_cannot_be_counted_are_refused() -> None:
@@ -100,6 +111,20 @@ def test_more_than_255_classes_vote_in_two_bytes() -> None:
     """UNSURE is then 65535, and 255 is a class like any other."""
     votes = np.array([255, 255, 299, 65535], np.uint16)
     assert Tally.of(votes, 300) == Tally(tuple(2 * (k == 255) + (k == 299) for k in range(300)), 1, 4)
+
+
+@pytest.mark.parametrize("classes", [1, 256])
+def test_a_byte_holds_2_to_255_classes(classes: int) -> None:
+    """The 256th class could not be told from UNSURE, and a single class has no rival."""
+    assert Tally.of(np.array([254, 255], np.uint8), 255).counts[254] == 1
+    with pytest.raises(VoteError, match=r"hold 2\.\.255"):
+        Tally.of(np.zeros(2, np.uint8), classes)
+
+
+def test_the_first_class_that_is_not_there_is_refused() -> None:
+    """With 3 classes a vote for class 3 is wrong, wherever it stands."""
+    with pytest.raises(VoteError, match=r"sample 1 is 3, but the classes are 0\.\.2"):
+        Tally.of(np.array([2, 3], np.uint8), 3)
 
 
 def test_a_batch_gives_what_single_images_give() -> None:
