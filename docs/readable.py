@@ -1,4 +1,4 @@
-"""A griffe extension: the doctests of a docstring are shown as code."""
+"""A griffe extension for the API pages: doctests are shown as code, fields of attrs classes with their defaults."""
 
 from __future__ import annotations
 
@@ -31,10 +31,21 @@ def fenced(text: str) -> str:
     return "\n".join([*lines, "```"] if inside else lines)
 
 
-class Doctests(griffe.Extension):
-    """Rewrites docstrings as they are collected."""
+def default(value: Any) -> Any:
+    """What a field is if nothing is given: the `default` of an `attrs.field(...)`, any other value itself."""
+    if not isinstance(value, griffe.ExprCall) or str(value.function) != "attrs.field":
+        return value
+    given = [argument for argument in value.arguments if isinstance(argument, griffe.ExprKeyword)]
+    return next((argument.value for argument in given if argument.name == "default"), None)
+
+
+class Readable(griffe.Extension):
+    """Rewrites objects as they are collected."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called by griffe for every object it has read."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
+        if isinstance(obj, griffe.Attribute):
+            obj.value = default(obj.value)
+            obj.labels -= {"class-attribute", "instance-attribute"}
