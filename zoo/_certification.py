@@ -43,10 +43,14 @@ def methods_up_to(certificate: str) -> tuple[str, ...]:
 
 @attrs.frozen
 class Unit:
-    """In what radii are counted: l_p where g = z**p/alpha, changed features or pixels for l0, else metric distance."""
+    """In what radii are counted: l_p where g = z**p/alpha, changed features or pixels for l0, else metric distance.
+
+    `converted` is the p of l_p radii that follow from l1 certificates (the baseline for fractional p).
+    """
 
     name: str
     power: tuple[Fraction, Fraction] | None
+    converted: Fraction | None = None
 
     @classmethod
     def of(cls, metric: ECM, *, pixel: bool = False) -> Unit:
@@ -62,8 +66,26 @@ class Unit:
             return cls("changed pixels" if pixel else "changed features", power)
         return cls(f"l_{power[0]} radius", power)
 
+    def to_lp(self, p: Fraction) -> Unit:
+        """The unit in which an l1 run is compared with l_p runs.
+
+        >>> from ecm import ECM
+        >>> Unit.of(ECM.l1(18)).to_lp(Fraction(1, 2)).name
+        'l_1/2 radius'
+        """
+        if self.power is None or self.power[0] != 1 or not 0 < p <= 1:
+            raise ECMError(f"{self.name} to l_{p}: only l1 radii follow, and only for 0 < p <= 1")
+        return attrs.evolve(self, name=f"l_{p} radius", converted=p)
+
     def covers(self, ball: Certificate, radius: Fraction) -> bool:
-        """Whether every point at this distance or nearer lies in the ball; exact, for open balls too."""
+        """Whether every point at this distance or nearer lies in the ball; exact, for open balls too.
+
+        For converted units: ||v||_1 is at most ||v||_p, and at most ||v||_p**p since all differences are at most 1.
+        """
+        if self.converted is not None and self.power is not None and ball.radius is not None:
+            left, right = radius**self.converted.numerator, (self.power[1] * ball.radius) ** self.converted.denominator
+            inside = left <= right if ball.closed else left < right
+            return ball.everywhere or inside or ball.covers_lp(radius)
         return ball.covers(radius) if self.power is None else ball.covers_lp(radius)
 
     def radius(self, ball: Certificate) -> float:
@@ -74,7 +96,7 @@ class Unit:
             return math.inf
         if self.power is None:
             return root_below(ball.radius, Fraction(1), strict=not ball.closed)
-        found = ball.lp_radius()
+        found = ball.lp_radius() if self.converted is None else ball.l1_to_lp(self.converted)
         return math.nan if found is None else found
 
     def grid(self, steps: int = 10) -> tuple[Fraction, ...]:
@@ -88,7 +110,7 @@ class Unit:
         """
         most = 0.5
         if self.power is not None:
-            p, alpha = float(self.power[0]), float(self.power[1])
+            p, alpha = float(self.converted or self.power[0]), float(self.power[1])
             most = (alpha / 2) ** (1 / p) if p else alpha / 2
         unit = Fraction(10) ** (math.floor(math.log10(most)) - 1)
         sizes = (unit * ten * step for ten in (1, 10) for step in (1, Fraction(2), Fraction(5, 2), 5))
@@ -136,11 +158,19 @@ class Certification:
     certificate: str
     radii: tuple[Fraction, ...]
     folder: Path
+    converted: Fraction | None = None
 
     @property
     def unit(self) -> Unit:
         """What radii mean here."""
-        return Unit.of(self.scheme.metric, pixel=self.scheme.pixel)
+        unit = Unit.of(self.scheme.metric, pixel=self.scheme.pixel)
+        return unit if self.converted is None else unit.to_lp(self.converted)
+
+    def as_lp(self, p: Exact) -> Certification:
+        """This l1 run with its radii as the l_p radii that follow from them: the baseline for a model of l_p itself."""
+        exponent = exact(p, "p")
+        unit = Unit.of(self.scheme.metric, pixel=self.scheme.pixel).to_lp(exponent)
+        return attrs.evolve(self, converted=exponent, radii=unit.grid())
 
     @property
     def images(self) -> int:

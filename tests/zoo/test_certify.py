@@ -21,7 +21,7 @@ from ecm import ECM, ECMError
 from smoothing import Record, RecordError
 from smoothing._certificates import Certificate, Tally
 from tests.zoo.models import BUDGET, tiny_data, tiny_model
-from zoo import Certification, Dataset, Model, certify, load, read_certification
+from zoo import Certification, DataError, Dataset, Model, certify, load, read_certification
 from zoo._certification import METHODS, Unit
 from zoo._certify import ABOUT, TABLE, image_order
 from zoo._tsv import COLUMNS, Table
@@ -281,3 +281,26 @@ def test_the_network_goes_back_to_the_cpu(model: Model) -> None:
     """A run leaves the model where it was."""
     run(model, limit=1)
     assert next(model.base.parameters()).device == torch.device("cpu")
+
+
+@pytest.mark.slow
+def test_a_folder_of_large_images_is_streamed(tmp_path: Path) -> None:
+    """JPEGs of 224x224 in class folders: trained, voted and reported without holding them all."""
+    from PIL import Image
+
+    from zoo import report, train
+
+    rng = np.random.RandomState(0)
+    for half, count in (("train", 4), ("val", 2)):
+        for label, name in enumerate(("dark", "bright")):
+            folder = tmp_path / "pictures" / half / name
+            folder.mkdir(parents=True)
+            for k in range(count):
+                pixels = rng.randint(0, 128, (240, 260, 3)) + 120 * label
+                Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{k}.jpg")
+    model = train("z**0.5/2", tmp_path / "pictures", out=tmp_path / "run", epochs=1, budget=6, batch=4, progress=False)
+    found = certify(model, tmp_path / "pictures", progress=False, batch_size=6)
+    assert found.images == 4
+    assert report(model.path, data=tmp_path / "pictures").stat().st_size > 100_000
+    with pytest.raises(DataError, match="pass the data"):
+        certify(model, progress=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from ecm import ECMError
 from tests.zoo.models import tiny_data, tiny_model
 from zoo import Certification, DataError, certify, compare
 
@@ -35,6 +37,27 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
         run(tmp_path / parent / "model", limit=3)
     found = compare(tmp_path / "x" / "model", tmp_path / "y" / "model")
     assert len(found.runs) == 2
+
+
+def test_an_l1_run_is_a_baseline_for_other_exponents(tmp_path: Path) -> None:
+    """Its radii follow as l_p radii: exact, never below the l1 radius, and comparable with an l_p run."""
+    l1, half = run(tmp_path / "l1", "z/2"), run(tmp_path / "half")
+    with pytest.raises(DataError, match="different units"):
+        compare(l1, half)
+    baseline = l1.as_lp("1/2")
+    found = compare(baseline, half, radii=["0", "1/16", "1/4", "1"])
+    assert [one.unit.name for one in found.runs.values()] == ["l_1/2 radius"] * 2
+    for before, after in zip(l1.rows, baseline.rows, strict=True):
+        radius = baseline.radius_of(after)
+        assert radius >= l1.radius_of(before)
+        assert baseline.unit.covers(after.balls["vote_aware"], Fraction(radius))
+        ball = before.balls["paper"]  # closed, of l1 radius R = 2r: every ||v||_1/2 <= max(R, R**2) is safe
+        assert ball.radius is not None
+        reach = 2 * ball.radius
+        for factor, safe in ((Fraction(1), True), (Fraction(1001, 1000), False)):
+            assert baseline.unit.covers(ball, max(reach, reach**2) * factor) is (safe or ball.radius == 0)
+    with pytest.raises(ECMError, match="only l1 radii"):
+        half.as_lp("1/2")
 
 
 def test_different_units_data_and_images_are_refused(tmp_path: Path) -> None:

@@ -50,12 +50,16 @@ def demo(
 
     torch.set_num_threads(1)  # for a network this small a second thread costs more than it gives
     from zoo._certify import certify
+    from zoo._errors import CheckpointError
     from zoo._report import report
     from zoo._train import train
 
     if fresh:
         forget(out)
-    model = train(metric, DATASET, out=out, budget=BUDGET, resume=not fresh, **RECIPE)
+    try:
+        model = train(metric, DATASET, out=out, budget=BUDGET, resume=not fresh, **RECIPE)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}\nto begin the demo anew: ecm demo --out {out} --fresh") from error
     base = model.card["accuracy"]["base"]
     console.print(f"base accuracy {base['value']:.1%}: one noisy look at each of {base['images']} test images")
 
