@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup demo test check format bench docs clean
+.PHONY: help setup demo test check format bench mutate docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -38,6 +38,9 @@ format: $(READY)  ## rewrite the sources in the house format
 
 bench: $(READY)  ## ratios of things measured side by side in one run (many minutes; leave the machine alone)
 	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+mutate: $(READY)  ## plant small faults in the soundness-critical modules and list those that no test sees (about an hour)
+	$(BIN)/python -m benchmarks.mutate
 
 docs: $(READY)  ## the documentation site, in site/; warnings are errors
 	$(BIN)/python docs/generate.py
