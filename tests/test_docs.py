@@ -115,6 +115,14 @@ def test_a_page_that_lies_is_caught(page: str) -> None:
         run_page(page, "page.md")
 
 
+@pytest.mark.parametrize("page", [pytest.param(p, id=str(p.relative_to(ROOT))) for p in PAGES])
+def test_no_code_hides_in_another_kind_of_fence(page: Path) -> None:
+    """Every fence that looks like Python or a shell is one that the runner sees."""
+    text = page.read_text()
+    seen = sum(block.language in ("python", "bash") for block in blocks(text))
+    assert seen == len(re.findall(r"^[ >]*[`~]{3,} *\W?(?:py|bash|sh\b|shell)", text, re.MULTILINE))
+
+
 def test_few_blocks_are_left_out() -> None:
     """A block that does not run says why, and there are at most six of them."""
     skipped = [b.marker for p in PAGES for b in blocks(p.read_text()) if b.marker.startswith("no-run")]
