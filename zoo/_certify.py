@@ -310,7 +310,8 @@ def _tolerance(
         return Record.open(folder / VOTES).header.tolerance
     found = 0.0
     if here.leads:
-        jitter = measure_jitter(classifier, data.test.take(order[:_JITTER_IMAGES].tolist()))
+        inputs = 256 if classifier.scheme.features <= 4096 else 64  # a few seconds, also where a forward pass is slow
+        jitter = measure_jitter(classifier, data.test.take(order[:_JITTER_IMAGES].tolist()), inputs=inputs)
         found = 10.0 ** math.ceil(math.log10(max(jitter.tolerance, 1e-6)))
     return here.total(found)[0]
 
