@@ -44,7 +44,9 @@ class Accuracy:
         n, p = self.images, self.share
         centre, spread = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         scale = 1 + z * z / n
-        return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+        low = (centre - spread) / scale if self.correct else 0.0
+        high = (centre + spread) / scale if self.correct < n else 1.0
+        return low, high
 
     def __repr__(self) -> str:
         low, high = self.interval()

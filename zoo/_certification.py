@@ -238,7 +238,7 @@ class Certification:
         }
 
     def __repr__(self) -> str:
-        width = max(8, *(len(f"{float(r):g}") + 2 for r in self.radii))
+        width = max(6, *(len(f"{float(r):g}") + 2 for r in self.radii))
         lines = [
             f"{self.model}: {self.images} of {self.split_size} test images of {self.data}, "
             f"{self.scheme.samples} votes an image",

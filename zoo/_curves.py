@@ -80,6 +80,7 @@ def certified_curve(results: Certification | Mapping[str, Certification]) -> Fig
         y = 100 * np.concatenate([share[:1], share[1:], [0.0]]) if len(share) else np.zeros(1)
         axes.step(x, y, where="post", color=color, linestyle=line, linewidth=2, label=name)
     axes.set(xlim=(0, end), ylim=(0, 100), xlabel=_label(first), ylabel="certified accuracy (%)")
+    _whole_ticks(axes, first)
     axes.legend(frameon=False, labelcolor=INK, fontsize=9)
     return figure
 
@@ -95,19 +96,29 @@ def _label(run: Certification) -> str:
     return run.unit.name if power is None or power[0] == 0 else rf"$\ell_{{{power[0]}}}$ radius"
 
 
+def _whole_ticks(axes: Axes, run: Certification) -> None:
+    """Features and pixels are counted in whole numbers."""
+    if run.unit.power is not None and run.unit.power[0] == 0:
+        from matplotlib.ticker import MaxNLocator
+
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
 def histogram(certification: Certification, bins: int = 20) -> list[tuple[float, float, int, int]]:
     """(from, to, right, wrong): how many images have a radius in [from, to), by whether the prediction is right.
 
     Images without any certificate are in no bin; those without a limit (inf) are in the last.
     """
     end = max(_last(certification, certification.certificate), float(certification.radii[-1]), 1e-9)
-    edges = np.linspace(0, end, bins + 1)
+    counts_things = certification.unit.power is not None and certification.unit.power[0] == 0
+    edges = np.arange(end + 2) if counts_things and end < 4 * bins else np.linspace(0, end, bins + 1)
     found = [(certification.radius_of(row), row.correct) for row in certification.rows]
     counts = [
         np.histogram([min(r, end) for r, correct in found if correct is wanted and not np.isnan(r)], edges)[0]
         for wanted in (True, False)
     ]
-    return [(float(edges[k]), float(edges[k + 1]), int(counts[0][k]), int(counts[1][k])) for k in range(bins)]
+    ends = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    return [(a, b, int(counts[0][k]), int(counts[1][k])) for k, (a, b) in enumerate(ends)]
 
 
 def radius_histogram(certification: Certification) -> Figure:
@@ -120,6 +131,7 @@ def radius_histogram(certification: Certification) -> Figure:
     if wrong.any():
         axes.bar(left, wrong, width * 0.92, bottom=right, align="edge", color=COLORS[6], label="wrong", hatch="///")
     axes.set(xlim=(0, rows[-1][1]), xlabel=_label(certification), ylabel="images")
+    _whole_ticks(axes, certification)
     axes.grid(visible=False, axis="x")
     axes.legend(frameon=False, labelcolor=INK, fontsize=9)
     return figure
@@ -130,6 +142,7 @@ def design_figure(design: Design, component: int = 0) -> Figure:
     outcomes, profile, q = design.outcomes[component], design.metric.components[component], design.q
     z, g = np.arange(q + 1) / q, profile.values(q)
     least, most = outcomes.least / design.budget, outcomes.most / design.budget
+    worst = float((g - least).max())
     figure, (axes, gap) = _figure(8.6, 3.3, 2)
     axes.fill_between(z, least, most, color=COLORS[2], alpha=0.35, linewidth=0, label="design, all pairs of levels")
     axes.plot(z, outcomes.total / np.arange(q + 1, 0, -1) / design.budget, color=COLORS[2], linewidth=1.6, label="mean")
@@ -140,13 +153,13 @@ def design_figure(design: Design, component: int = 0) -> Figure:
     gap.fill_between(z, g - most, g - least, color=COLORS[2], alpha=0.35, linewidth=0)
     for bound in (g - most, g - least):  # the band has no height where all pairs agree
         gap.plot(z, bound, color=COLORS[2], linewidth=1.2)
-    gap.axhline(design.eps_max, color=COLORS[6], linewidth=1, linestyle=(0, (4, 1.5)))
+    gap.axhline(worst, color=COLORS[6], linewidth=1, linestyle=(0, (4, 1.5)))
     gap.annotate(
-        f"largest gap {design.eps_max:.4f}", (1, design.eps_max), (-2, 3), textcoords="offset points", ha="right",
+        f"largest gap {worst:.4f}", (1, worst), (-2, 3), textcoords="offset points", ha="right",
         color=COLORS[6], fontsize=9,
     )  # fmt: skip
     gap.set(xlim=(0, 1), xlabel="distance of two values, |x - y|", ylabel="g minus share")
-    gap.set_ylim(0, 1.18 * max(design.eps_max, 1e-9))
+    gap.set_ylim(0, 1.18 * max(worst, 1e-9))
     return figure
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE, FIGURES = "report.html", "figures"
-_GALLERY, _MOST_ROWS = 24, 200
+_GALLERY, _MOST_ROWS, _LONG = 24, 200, 100
 
 
 def report(
@@ -107,7 +107,7 @@ def _lead(found: Certification) -> str:
     which = "all" if found.images == found.split_size else f"{found.images} of the"
     return (
         f"{which.capitalize()} {found.split_size} test images of {found.data}, {found.scheme.samples} votes each, "
-        f"certified deterministically in the metric d(x, y) = Σ g(|x − y|) with g(z) = {found.scheme.metric}."
+        f"certified deterministically in the metric d(x, y) = Σ g(|x − y|) with g(z) = {_short(found.scheme.metric)}."
     )
 
 
@@ -128,7 +128,7 @@ def _tiles(found: Certification) -> list[dict[str, str]]:
         {
             "name": f"certified at {float(middle):g}",
             "value": _percent(certified.share),
-            "note": f"right at every point within {found.unit.name} {float(middle):g}",
+            "note": f"right at every point {_within(found, float(middle))}",
         },
         {
             "name": "median radius",
@@ -196,10 +196,12 @@ def _component(found: Certification, description: dict[str, Any], i: int) -> dic
     g, pairs = profile.values(scheme.q), np.arange(scheme.q + 1, 0, -1)
     groups = [a for a, component in enumerate(scheme.metric.groups) if component == i]
     budget = design.budget
+    worst = float((g - outcomes.least / budget).max())
     return {
-        "g": law["g"],
-        "source": scheme.metric[i],
-        "formula": formula(rf"g(z) = {profile.latex()}"),
+        "g": _short(law["g"]),
+        "source": _short(scheme.metric[i]),
+        "formula": formula(rf"g(z) = {profile.latex()}") if len(law["g"]) <= _LONG else None,
+        "zero": profile.is_zero,
         "where": f"index {', '.join(map(str, groups))} of the first axis" if groups else "",
         "proof": law["proof"],
         "law": {
@@ -210,11 +212,10 @@ def _component(found: Certification, description: dict[str, Any], i: int) -> dic
         },
         "design": {
             "src": _uri(design_figure(design, i)),
-            "alt": f"Left: g and the share of outcomes that separate two values, by distance. Right: the gap between "
-            f"them, at most {design.eps_max:.4g}.",
+            "alt": "Left: g and the share of outcomes that separate two values, by distance. Right: the gap between "
+            f"them, at most {worst:.4g}.",
             "text": f"Left: g against the {design.kind} design of {outcomes.finite} outcomes with dividers and "
-            f"{outcomes.infinite} without. Right: what is lost, at most {design.eps_max:.4g} and "
-            f"{design.eps_mean:.4g} in the mean over all pairs of levels (metric distance).",
+            f"{outcomes.infinite} without. Right: what is lost (metric distance), at most {worst:.4g}.",
             "rows": [
                 [
                     f"{k}/{scheme.q}",
@@ -416,6 +417,19 @@ def _uri(figure: Figure, *, tight: bool = False) -> str:
 def _pretty(text: object) -> Markup:
     """Escaped, with l_p as one writes it."""
     return Markup(re.sub(r"\bl_(\d+(?:/\d+)?)", r"ℓ<sub>\1</sub>", str(escape(text))))
+
+
+def _short(text: object) -> str:
+    """A formula as it is, a long table by its length."""
+    words = str(text)
+    if len(words) <= _LONG:
+        return words
+    return f"a table of {words.count(',') + 1} values" if words.startswith("[") else f"{words[:_LONG]}…"
+
+
+def _within(found: Certification, radius: float) -> str:
+    counted = found.unit.power is not None and found.unit.power[0] == 0
+    return f"with at most {radius:g} {found.unit.name}" if counted else f"within {found.unit.name} {radius:g}"
 
 
 def _percent(share: float) -> str:
