@@ -314,7 +314,7 @@ class ECM:
 
         return make_design(self, budget, q, kind=kind, seed=seed, effort=effort, **options)
 
-    def smallest_budget(self, epsilon: float, q: int = 255, kind: Kind = "periodic", **options: Any) -> int:
+    def smallest_budget(self, epsilon: float, q: int = 255, kind: Kind = "aperiodic", **options: Any) -> int:
         """The smallest budget whose design of that kind comes within epsilon of g; see `ecm.smallest_budget`."""
         from ecm._budget import smallest_budget
 
