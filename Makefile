@@ -25,7 +25,7 @@ demo: $(READY)  ## declare, derive, train, certify and report on embedded data, 
 	$(BIN)/ecm demo
 
 test: check  ## lint, types and the whole test suite
-	OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist worksteal
+	ECM_CACHE=$$(mktemp -d) OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist worksteal
 
 check: $(READY)  ## ruff (lint and format) and mypy --strict
 	$(BIN)/ruff check .
