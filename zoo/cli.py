@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zoo._cli import allocate, certify, compare, demo, derive, list_, report, train, verify
+from zoo._cli import allocate, certify, compare, demo, derive, list_, report, reproduce, train, verify
 
 
 class _Commands(TyperGroup):
@@ -85,6 +85,7 @@ app.command()(report.report)
 app.command()(compare.compare)
 app.command("list")(list_.list_)
 app.command()(demo.demo)
+app.command()(reproduce.reproduce)
 
 
 def main() -> None:

@@ -1,0 +1,103 @@
+"""`ecm reproduce`: an experiment of the paper, ours beside the published numbers."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zoo._cli._options import AsJSON, print_json
+from zoo._cli.certify import DataRoot
+
+
+class Scale(StrEnum):
+    """The published recipe, or what a CPU can do in the given time."""
+
+    paper = "paper"
+    small = "small"
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", show_default=False, help="An experiment; --list names them.")
+    ] = None,
+    *,
+    scale: Annotated[Scale, typer.Option(help="The paper's full recipe, or one sized to --minutes.")] = Scale.small,
+    data: DataRoot = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Time for the small scale.", show_default="the experiment's, see --list")
+    ] = None,
+    images: Annotated[
+        int | None,
+        typer.Option("--images", "-n", min=1, help="Test images to certify.", show_default="paper's, or sized to time"),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the runs are kept.", show_default="runs/reproduce/...")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Say what each experiment costs on this machine.")] = False,
+    json: AsJSON = False,
+) -> None:
+    """Reproduce an experiment of Levine & Feizi (2022): train and certify what is missing, print ours beside theirs.
+
+    Every certified accuracy is given by three certificates (the paper's, the integer one, the vote-aware one) from the
+    same votes, with the number of images and a 95% interval; then the orderings that the paper claims are checked. The
+    run can be stopped at any moment and goes on with the same command.
+
+    Examples:
+
+        ecm reproduce --list
+
+        ecm reproduce digits
+
+        ecm reproduce table1 --minutes 120 --data DATA
+
+        torchrun --nproc-per-node 8 -m zoo reproduce table1 --scale paper
+    """
+    if list_:
+        _list(device, json)
+        return
+    if name is None:
+        raise typer.BadParameter("name an experiment, as in `ecm reproduce digits`, or ask for --list")
+    from zoo._experiments._checks import check
+    from zoo._experiments._reproduce import reproduce as run
+
+    done = run(
+        name,
+        scale=scale.value,
+        root=data,
+        minutes=minutes,
+        images=images,
+        out=out,
+        device=device,
+        progress=not json,
+        say=(lambda text: None) if json else typer.echo,
+    )
+    if os.environ.get("RANK", "0") != "0":
+        return
+    verdicts = check(done)
+    if json:
+        print_json({**done.to_dict(), "checks": [verdict.to_dict() for verdict in verdicts]})
+        return
+    from rich.console import Console
+
+    from zoo._experiments._show import show
+
+    show(done, verdicts, Console())
+    typer.echo(f"models, votes and tables in {done.folder}")
+
+
+def _list(device: str | None, json: bool) -> None:
+    from zoo._experiments._plan import SIZES, measure
+    from zoo._experiments._show import listing, show_listing
+
+    rows = listing({(data, scale.value): measure(data, scale.value, device) for data in SIZES for scale in Scale})
+    if json:
+        print_json({"experiments": rows})
+        return
+    from rich.console import Console
+
+    show_listing(rows, Console())

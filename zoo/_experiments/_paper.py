@@ -1,0 +1,109 @@
+"""The numbers of Levine & Feizi (AISTATS 2022), as published: `paper.json` holds them with their tables' names."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+
+@attrs.frozen
+class Published:
+    """One cell: certified accuracy at a radius (percent), of the model with the best alpha for that radius.
+
+    `clean` is that model's smoothed accuracy without an attack, in percent.
+
+    >>> published("table1-half").row("Variable Lambda")[0]
+    Published(certified=56.74, clean=73.22, alpha=15)
+    """
+
+    certified: float
+    clean: float
+    alpha: int
+
+
+@attrs.frozen
+class PublishedTable:
+    """A table of the paper: certified accuracy by l_p radius, best over alpha; `bold` is what it sets in bold."""
+
+    name: str
+    where: str
+    p: Fraction
+    radii: tuple[int, ...]
+    rows: dict[str, tuple[Published, ...]]
+    bold: dict[int, str]
+
+    def row(self, label: str) -> tuple[Published, ...]:
+        """The cells of a row, one a radius."""
+        return self.rows[label]
+
+
+@attrs.frozen
+class PublishedBase:
+    """Accuracy of base classifiers (single votes, percent) by alpha."""
+
+    where: str
+    data: str
+    p: Fraction
+    objective: str
+    by_alpha: dict[int, float]
+
+
+@cache
+def published(name: str) -> PublishedTable:
+    """The table called `name` in `paper.json`.
+
+    >>> table = published("large-alpha")
+    >>> table.where, table.radii[-1], table.bold[30]
+    ('appendix: larger values of alpha', 210, 'Variable Lambda')
+    """
+    found = next(entry for entry in _read()["tables"] if entry["name"] == name)
+    columns = ("certified", "clean", "alpha")
+    return PublishedTable(
+        name,
+        found["where"],
+        Fraction(found["p"]),
+        tuple(found["radii"]),
+        {
+            row["row"]: tuple(Published(*cell) for cell in zip(*(row[c] for c in columns), strict=True))
+            for row in found["rows"]
+        },
+        {radius: row["row"] for row in found["rows"] for radius in row["bold"]},
+    )
+
+
+@cache
+def published_bases() -> tuple[PublishedBase, ...]:
+    """Every list of base accuracies in the paper.
+
+    >>> [base.by_alpha[18] for base in published_bases() if base.data == "imagenet"]
+    [40.39, 49.82]
+    """
+    return tuple(
+        PublishedBase(
+            entry["where"],
+            entry["data"],
+            Fraction(entry["p"]),
+            entry["objective"],
+            dict(zip(entry["alpha"], entry["accuracy"], strict=True)),
+        )
+        for entry in _read()["base"]
+    )
+
+
+def published_base(data: str, p: Fraction, objective: str, alpha: int) -> float | None:
+    """The base accuracy (percent) that the paper gives for a model of its main method, or None."""
+    for base in published_bases():
+        if (base.data, base.p, base.objective) == (data, p, objective) and alpha in base.by_alpha:
+            return base.by_alpha[alpha]
+    return None
+
+
+@cache
+def _read() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
+    return data

@@ -1,0 +1,115 @@
+"""Running an experiment: train what is missing, certify what is missing, read the table from the run folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import torch
+
+from ecm._errors import ECMError
+from zoo._certify import certify
+from zoo._data import Dataset, load_data
+from zoo._distributed import Workers, workers
+from zoo._experiments._declarations import Experiment, Scale, find_experiment
+from zoo._experiments._plan import SIZES, Plan, measure
+from zoo._experiments._schemes import make_scheme
+from zoo._experiments._table import Reproduction, collect
+from zoo._load import RUNS
+from zoo._train import train
+
+
+def reproduce(
+    name: str,
+    *,
+    scale: Scale = "small",
+    root: str | os.PathLike[str] | None = None,
+    minutes: float | None = None,
+    images: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    device: str | torch.device | None = None,
+    progress: bool = True,
+    say: Callable[[str], None] = lambda text: None,
+) -> Reproduction:
+    """Run the experiment `name` (see `EXPERIMENTS`) and return its table; what is in `out` already is not done again.
+
+    `paper`: the published recipe on all its alphas. Its models lie in `runs/reproduce/paper`, where other experiments
+    find them. `small`: the fast preset on a few alphas, with epochs and images sized to `minutes` by steps timed on
+    this machine, in `runs/reproduce/<name>-small`. `images` certifies so many test images instead. `say` is told what
+    happens. Under torchrun `train` and `certify` share their work among the processes.
+    """
+    experiment = find_experiment(name)
+    if scale not in ("paper", "small"):
+        raise ECMError(f"scale = {scale!r}: write 'paper' or 'small'")
+    if scale == "paper" and minutes is not None:
+        raise ECMError("minutes belong to the small scale: the paper's recipe takes as long as it takes")
+    if minutes is not None and not minutes > 0:
+        raise ECMError(f"minutes = {minutes}: write a number above 0")
+    if images is not None and images < 1:
+        raise ECMError(f"images = {images}: write a number of test images >= 1")
+    folder = Path(out) if out is not None else default_folder(experiment, scale)
+    data = load_data(experiment.data, root)
+    _require_size(experiment, data)
+    with workers(device) as here:
+        if scale == "paper":
+            plan = Plan.paper(experiment, images)
+        else:
+            plan = _small_plan(experiment, minutes, images, folder, here)
+        models = experiment.models(scale)
+        if here.leads:
+            epochs = "the recipe's" if plan.epochs is None else plan.epochs
+            expected = "" if plan.estimated_seconds is None else f", about {plan.estimated_seconds / 60:.1f} minutes"
+            say(f"{experiment.title}\n{len(models)} models, {epochs} epochs, {plan.images} images each{expected}")
+        for number, (run, (family, alpha)) in enumerate(models.items(), 1):
+            if here.leads:
+                say(f"[{number}/{len(models)}] {folder / run}")
+            scheme = make_scheme(family, alpha, data.shape, data.q, scale)
+            settings: dict[str, Any] = {"objective": family.objective}
+            model = train(
+                scheme,
+                data,
+                preset="paper" if scale == "paper" else "fast",
+                epochs=plan.epochs,
+                out=folder / run,
+                device=device,
+                progress=progress,
+                **settings,
+            )
+            certify(model, data, limit=plan.images, device=device, progress=progress)
+        here.wait()
+        return collect(experiment, scale, folder)
+
+
+def default_folder(experiment: Experiment, scale: Scale) -> Path:
+    """Models of the full recipe are shared by all experiments; small ones belong to one experiment's plan."""
+    return RUNS / "reproduce" / ("paper" if scale == "paper" else f"{experiment.name}-small")
+
+
+def _small_plan(experiment: Experiment, minutes: float | None, images: int | None, folder: Path, here: Workers) -> Plan:
+    """The plan that the folder holds, or a new one, timed by one process."""
+    before = Plan.read(folder)
+    here.wait()
+    if before is None:
+        if here.leads:
+            speed = measure(experiment.data, "small", here.device)
+            Plan.small(experiment, minutes or experiment.minutes, images, speed).write(folder)
+        here.wait()
+        before = Plan.read(folder)
+        assert before is not None
+    if before.experiment != experiment.name or minutes not in (None, before.minutes):
+        raise ECMError(
+            f"{folder} was begun as `ecm reproduce {before.experiment} --minutes {before.minutes:g}`, and its models "
+            "can only go on like that: leave --minutes out, or choose another --out"
+        )
+    return before if images is None else attrs.evolve(before, images=images)
+
+
+def _require_size(experiment: Experiment, data: Dataset) -> None:
+    size = SIZES[experiment.data]
+    if (data.shape, data.q) != (size.shape, size.q):
+        raise ECMError(
+            f"{data.name} has images of shape {data.shape} with q = {data.q}, not {size.shape} with q = {size.q}"
+        )
