@@ -111,15 +111,22 @@ def certify(
         }
         run = _Run(trained, loaded, classifier, record, Table(folder / TABLE, trained.scheme, methods), about)
         rows = _execute(run, order, here, progress)
-        found = Certification(
-            trained.name, loaded.name, len(loaded.test), trained.scheme, rows, methods[-1], chosen, folder
+        every = Certification(
+            trained.name,
+            loaded.name,
+            len(loaded.test),
+            trained.scheme,
+            tuple(rows.values()),
+            methods[-1],
+            chosen,
+            folder,
         )
         if here.leads:
-            write_about(folder, about | {"summary": found.summary()})
+            write_about(folder, about | {"summary": every.summary()})
             if folder == trained.path:
-                update_card(trained, certification=found.summary())
+                update_card(trained, certification=every.summary())
         here.wait()
-    return found
+    return attrs.evolve(every, rows=tuple(rows[int(idx)] for idx in order))
 
 
 def image_order(images: int) -> NDArray[np.int64]:
@@ -141,15 +148,15 @@ class _Run:
     about: dict[str, Any]
 
 
-def _execute(run: _Run, order: NDArray[np.int64], here: Workers, progress: bool) -> tuple[Row, ...]:
-    """Vote on what the record lacks, write the rows that the table lacks; returns all rows, on every process."""
+def _execute(run: _Run, order: NDArray[np.int64], here: Workers, progress: bool) -> dict[int, Row]:
+    """Vote on what the record lacks, write the rows that the table lacks; all rows of the table, on every process."""
     split, classifier = run.data.test, run.classifier
     voted = set(run.record.read()["index"].tolist())
     here.wait()  # everybody has read before anybody writes
     size = classifier.group
     groups = [order[i : i + size] for i in range(0, len(order), size)]
     groups = [group for group in groups if not set(group.tolist()) <= voted][here.rank :: here.world]
-    with _rows(run, order, here) as write, run.record.writer(here.rank) as writer:
+    with _rows(run, here) as write, run.record.writer(here.rank) as writer:
         with progress_bar(sum(map(len, groups)), "voting", progress and here.leads and bool(groups)) as advance:
             for group in groups:
                 began = time.perf_counter()
@@ -173,11 +180,9 @@ def _execute(run: _Run, order: NDArray[np.int64], here: Workers, progress: bool)
                 write(idx, votes[position[idx]], split.take([idx])[0].cpu().numpy(), 0.0)
                 advance(1)
     if here.leads:  # one order, however often the run was stopped and however many processes there were
-        run.table.start([write.rows[int(idx)] for idx in order]).close()
+        run.table.start([write.rows[idx] for idx in image_order(len(split)).tolist() if idx in write.rows]).close()
     here.wait()
-    if not here.leads:
-        write.rows.update(run.table.read())
-    return tuple(write.rows[int(idx)] for idx in order)
+    return run.table.read()
 
 
 class _Writer:
@@ -212,8 +217,8 @@ def make_row(
 
 
 @contextmanager
-def _rows(run: _Run, order: NDArray[np.int64], here: Workers) -> Iterator[_Writer]:
-    """The writer of the table, with the rows of this very run that are there already."""
+def _rows(run: _Run, here: Workers) -> Iterator[_Writer]:
+    """The writer of the table, with the rows of this very run that are there already (of a larger limit, too)."""
     if not here.leads:
         yield _Writer(run, {}, None)
         return
@@ -225,8 +230,6 @@ def _rows(run: _Run, order: NDArray[np.int64], here: Workers) -> Iterator[_Write
         if all(before.get(key) == run.about[key] for key in same):
             kept = run.table.read()
     write_about(folder, run.about)
-    wanted = {int(idx) for idx in order}
-    kept = {idx: row for idx, row in kept.items() if idx in wanted}
     with run.table.start(list(kept.values())) as file:
 
         def append(line: str) -> None:

@@ -123,6 +123,16 @@ def test_a_larger_limit_continues_a_smaller_one(model: Model) -> None:
     assert [row.idx for row in large.rows] == image_order(20).tolist()
 
 
+def test_a_smaller_limit_forgets_nothing(model: Model) -> None:
+    """A look at a few images leaves the table and the card of all of them as they were."""
+    run(model)
+    table, card = (model.path / TABLE).read_bytes(), load(model.path).card
+    few = run(model, limit=3)
+    assert few.images == 3
+    assert (model.path / TABLE).read_bytes() == table
+    assert load(model.path).card == card
+
+
 def test_other_certificates_come_from_the_same_votes(model: Model) -> None:
     """No vote is cast again for another certificate, and only what was asked for is computed."""
     strongest = run(model)

@@ -42,7 +42,8 @@ def list_(
     for model in found:
         base, smoothed = (_percent(share) for share in (model.base_accuracy, model.smoothed_accuracy))
         images = "" if model.images is None else str(model.images)
-        table.add_row(model.name, model.data, model.metric, str(model.budget), base, smoothed, images, str(model.path))
+        g = model.metric if len(model.metric) <= 40 else model.metric[:39] + "…"
+        table.add_row(model.name, model.data, g, str(model.budget), base, smoothed, images, str(model.path))
     Console(soft_wrap=True).print(table)
 
 
