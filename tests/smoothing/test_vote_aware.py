@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ecm._design import Design
 from ecm._metric import ECM
 from smoothing._certificates import Certifier, Tally
-from smoothing._certificates._dual import FeatureItems, exact_sum, maximize
+from smoothing._certificates._dual import FeatureItems, Items, PixelItems, exact_sum, maximize
 from smoothing._certificates._touch import Touch, distances, menu
 from smoothing._certificates._vote_aware import VoteAware
 from smoothing._scheme import Scheme
@@ -60,6 +60,21 @@ def test_gains_are_sums_over_the_touched_samples(scheme: Scheme, data: st.DataOb
                 assert gain == max((worth[t].sum() for t in touched), default=0)
 
 
+@SLOW
+@given(scheme=small_schemes(shapes=((2, 1), (2, 2), (3, 2), (1, 2)), pixel=True), data=st.data())
+def test_the_whole_of_a_pixel_is_all_it_shows(scheme: Scheme, data: st.DataObject) -> None:
+    """By site, the worth of the samples whose outcome has a divider: less would be unsound, more a smaller ball."""
+    worth = np.array(data.draw(st.lists(st.integers(0, 5), min_size=scheme.samples, max_size=scheme.samples)))
+    finite = scheme.design.outcomes[0].finite
+    ids = scheme.outcome(np.arange(scheme.sites)[:, None], np.arange(scheme.samples))
+    shows = np.where(ids < finite, worth, 0).sum(axis=1)
+    assert Touch(scheme).whole(worth).tolist() == shows.tolist()
+    levels = np.array(data.draw(st.lists(st.integers(0, scheme.q), min_size=scheme.features, max_size=scheme.features)))
+    items = VoteAware(scheme, "pixels").items(levels, worth)
+    assert isinstance(items, PixelItems)
+    assert items.whole.tolist() == np.minimum(shows, items.gains[:, :, -1].sum(axis=0)).tolist()
+
+
 @given(q=st.integers(1, 70000))
 def test_the_menu_covers_all_distances_and_is_complete_up_to_512(q: int) -> None:
     """Strictly rising from 1 to q, every step below 512 levels, never more than about a thousand entries."""
@@ -88,6 +103,51 @@ def test_no_multiplier_exceeds_the_least_cost_of_an_attack(gains: list[list[int]
         bound, found = maximize(items, need, 1 << 10, 30)
         assert bound == found * need - items.excess(found)[0] <= min(attacks)
         assert m * need - items.excess(m)[0] <= min(attacks)
+
+
+TABLES = st.integers(1, 3).flatmap(
+    lambda pixels: st.lists(
+        st.lists(
+            st.lists(st.integers(0, 9), min_size=3, max_size=3).map(sorted),
+            min_size=pixels,
+            max_size=pixels,
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+
+
+@given(table=TABLES, whole=st.integers(0, 30), m=st.integers(0, 900))
+@example(table=[[[0, 1, 2]] * 3, [[1, 5, 9]] * 3], whole=4, m=300)
+def test_the_excess_is_that_of_the_definition(table: list[list[list[int]]], whole: int, m: int) -> None:
+    """sum over items of max(0, max(m*gain - cost)): an item is a feature, or a pixel that may be bought as a whole."""
+    costs = [200, 450, 700]
+    best = [[max(0, *(m * g - c for g, c in zip(row, costs, strict=True))) for row in channel] for channel in table]
+    features = FeatureItems(tuple((np.array(channel), np.array(costs)) for channel in table))
+    assert features.excess(m)[0] == sum(map(sum, best))
+    assert features.peak == max(row[-1] for channel in table for row in channel)
+    pixels = PixelItems(np.array(table), np.array(costs), np.full(len(table[0]), whole))
+    assert pixels.excess(m)[0] == sum(max(m * whole - costs[-1], sum(column)) for column in zip(*best, strict=True))
+    assert pixels.peak == max(sum(row[-1] for row in column) for column in zip(*table, strict=True))
+    assert pixels.attainable == whole * len(table[0])
+
+
+@pytest.mark.parametrize("large", [1 << 20, 1 << 40, 1 << 50])
+@pytest.mark.parametrize("kind", ["features", "pixels"])
+def test_no_product_wraps_however_large_the_gains(large: int, kind: str) -> None:
+    """The multiplier is kept so small that m * gain fits 62 bits; what is returned is the bound in whole numbers."""
+    gains, costs = np.array([[0, 1], [large // 3, large], [1, large // 5]]), np.array([1 << 58, 1 << 59])
+    items: Items = FeatureItems(((gains, costs),))
+    if kind == "pixels":
+        items = PixelItems(gains[:, None], costs, gains[:, -1].sum(keepdims=True))
+    bound, m = maximize(items, 1 + large // 4, 1 << 60, 1 << 55)
+    assert m * large <= 1 << 62
+    rows = [[m * g - c for g, c in zip(row, costs.tolist(), strict=True)] for row in gains.tolist()]
+    excess = sum(max(0, *row) for row in rows)
+    if kind == "pixels":
+        excess = max(excess, m * int(gains[:, -1].sum()) - (1 << 59))
+    assert 0 < bound == m * (1 + large // 4) - excess
 
 
 def test_sums_beyond_64_bits_are_exact() -> None:
