@@ -172,30 +172,39 @@ def _execute(run: _Run, order: NDArray[np.int64], here: Workers, progress: bool)
                     write(int(group[k]), votes[k], levels[k].cpu().numpy(), seconds)
                 advance(len(group))
         here.wait()
-        indices, votes = run.record.votes()
-        position = {int(idx): k for k, idx in enumerate(indices)}
-        rest = [int(idx) for idx in order if int(idx) not in write.rows] if here.leads else []
-        with progress_bar(len(rest), "certificates", progress and len(rest) > 1) as advance:
-            for idx in rest:
-                write(idx, votes[position[idx]], split.take([idx])[0].cpu().numpy(), 0.0)
-                advance(1)
+        if here.leads:
+            write.rows.update(_read_parts(run))
+            _certify_voted(run, [int(idx) for idx in order if int(idx) not in write.rows], write, progress)
     if here.leads:  # one order, however often the run was stopped and however many processes there were
         run.table.start([write.rows[idx] for idx in image_order(len(split)).tolist() if idx in write.rows]).close()
+        _remove_parts(run)
     here.wait()
     return run.table.read()
 
 
-class _Writer:
-    """Makes the row of an image from its votes and, on the leading process, appends it to the table."""
+def _certify_voted(run: _Run, images: list[int], write: _Writer, progress: bool) -> None:
+    """Rows of images whose votes are in the record already."""
+    if not images:
+        return
+    indices, votes = run.record.votes()
+    position = {int(idx): k for k, idx in enumerate(indices)}
+    with progress_bar(len(images), "certificates", progress) as advance:
+        for idx in images:
+            write(idx, votes[position[idx]], run.data.test.take([idx])[0].cpu().numpy(), 0.0)
+            advance(1)
 
-    def __init__(self, run: _Run, rows: dict[int, Row], append: Callable[[str], None] | None) -> None:
+
+class _Writer:
+    """Makes the row of an image from its votes and appends it to the table, unless it is there."""
+
+    def __init__(self, run: _Run, rows: dict[int, Row], append: Callable[[str], None]) -> None:
         self.rows, self._run, self._append = rows, run, append
         self._labels = run.data.test.labels.cpu().numpy()
         scheme, classes = run.model.scheme, run.model.classes
         self._certifiers = {method: Certifier(scheme, classes, method) for method in run.table.methods}  # type: ignore[arg-type]
 
     def __call__(self, idx: int, votes: NDArray[Any], levels: NDArray[Any], seconds: float) -> None:
-        if self._append is None or idx in self.rows:
+        if idx in self.rows:
             return
         self.rows[idx] = make_row((idx, int(self._labels[idx])), votes, levels, self._certifiers, seconds)
         self._append(self._run.table.line(self.rows[idx]))
@@ -218,25 +227,45 @@ def make_row(
 
 @contextmanager
 def _rows(run: _Run, here: Workers) -> Iterator[_Writer]:
-    """The writer of the table, with the rows of this very run that are there already (of a larger limit, too)."""
-    if not here.leads:
-        yield _Writer(run, {}, None)
-        return
-    folder = run.table.path.parent
+    """The writer of this process's rows: the leading one has the table itself, with the rows of this very run that are
+    there already (of a larger limit, too); the others have a part each, which the leading one collects in the end."""
     kept: dict[int, Row] = {}
-    if (folder / ABOUT).exists():
-        before = read_about(folder)
+    table = run.table
+    if here.leads:
+        folder = table.path.parent
         same = ("weights", "scheme", "data", "tolerance", "certificate")
+        before = read_about(folder) if (folder / ABOUT).exists() else {}
         if all(before.get(key) == run.about[key] for key in same):
-            kept = run.table.read()
-    write_about(folder, run.about)
-    with run.table.start(list(kept.values())) as file:
+            kept = table.read() | _read_parts(run)
+        write_about(folder, run.about)
+        file = table.start(list(kept.values()))
+        _remove_parts(run)
+        here.wait()
+    else:
+        here.wait()
+        table = Table(table.path.with_name(f"{TABLE}.rank-{here.rank:05d}"), table.scheme, table.methods)
+        file = table.start([])
+    with file:
 
         def append(line: str) -> None:
             file.write(line)
             file.flush()
 
         yield _Writer(run, kept, append)
+
+
+def _parts(run: _Run) -> list[Path]:
+    return sorted(run.table.path.parent.glob(f"{TABLE}.rank-?????"))
+
+
+def _read_parts(run: _Run) -> dict[int, Row]:
+    tables = (Table(path, run.table.scheme, run.table.methods) for path in _parts(run))
+    return {idx: row for table in tables for idx, row in table.read().items()}
+
+
+def _remove_parts(run: _Run) -> None:
+    for path in _parts(run):
+        path.unlink()
 
 
 def read_certification(path: str | os.PathLike[str]) -> Certification:

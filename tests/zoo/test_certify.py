@@ -123,6 +123,18 @@ def test_a_larger_limit_continues_a_smaller_one(model: Model) -> None:
     assert [row.idx for row in large.rows] == image_order(20).tolist()
 
 
+def test_rows_that_another_process_left_are_collected(model: Model) -> None:
+    """A run of several processes that was killed leaves a part of the table for each; none of it is done again."""
+    before = run(model)
+    lines = (model.path / TABLE).read_text().splitlines(keepends=True)
+    (model.path / TABLE).write_text("".join(lines[:5]))
+    (model.path / f"{TABLE}.rank-00001").write_text("".join([lines[0], *lines[9:], "17\t1\t"]))
+    after = run(model)
+    kept = [k for k in range(20) if k < 4 or k >= 8]
+    assert [after.rows[k] for k in kept] == [before.rows[k] for k in kept]  # times included
+    assert not list(model.path.glob(f"{TABLE}.*"))
+
+
 def test_a_smaller_limit_forgets_nothing(model: Model) -> None:
     """A look at a few images leaves the table and the card of all of them as they were."""
     run(model)
@@ -275,6 +287,7 @@ def test_two_processes_cast_the_same_votes_as_one(tmp_path: Path) -> None:
     assert np.array_equal(ours[0], theirs[0])
     assert np.array_equal(ours[1], theirs[1])
     assert rows_without_time(alone.path) == rows_without_time(shared.path)
+    assert not list(shared.path.glob(f"{TABLE}.*"))
     again = certify(load(shared.path), tiny_data(), progress=False, batch_size=12)
     assert [attrs.evolve(row, seconds=0) for row in again.rows] == [attrs.evolve(r, seconds=0) for r in first.rows]
 
