@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ecm._design import Design
 from ecm._errors import ECMError
 from ecm._metric import ECM
 from smoothing._certificates import (
@@ -24,6 +25,7 @@ from smoothing._certificates import (
     certify_soft,
     certify_soft_sums,
 )
+from smoothing._certificates._certify import diameter
 from smoothing._certificates._integer import integer_radius
 from smoothing._certificates._paper import paper_radius
 from smoothing._certificates._power import root_below
@@ -99,7 +101,9 @@ def test_votes_that_cannot_be_counted_are_refused() -> None:
         certify(good, None, scheme, 2, certificate="best")  # type: ignore[arg-type]
     with pytest.raises(VoteError, match="pixel=True"):
         certify(good, None, scheme, 2, threat="pixels")
-    with pytest.raises(InputError, match="levels"):
+    with pytest.raises(VoteError, match="one of features, pixels"):
+        certify(good, None, scheme, 2, threat="pixel")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="pass its levels as well"):
         certify(good, None, scheme, 2, certificate="vote_aware")
     with pytest.raises(InputError, match=r"0\.\.4"):
         certify(good, np.array([0, 5]), scheme, 2)
@@ -180,6 +184,15 @@ def test_absent_zero_and_everywhere_are_three_different_things() -> None:
     x, y = np.zeros((3, 4, 4), int), np.full((3, 4, 4), 255)
     assert [c.contains(x, y) for c in (absent, zero, whole)] == [False, False, True]
     assert [c.contains(x, x) for c in (absent, zero, whole)] == [False, True, True]
+
+
+def test_the_diameter_is_just_above_every_distance() -> None:
+    """sum_i g_i(1), each rounded up in units of 2**-40: what a certificate of all points gives as its radius."""
+    metric = ECM.grouped([ECM.lp("1/2", 2), ECM.log1p(5, 3)])
+    scheme = Scheme(Design.from_rows(metric, [[[2]], [[3]]], q=4, budget=12), (2, 3))
+    (root, logs), unit = metric.floors(1 << 40, 4), Fraction(1, 1 << 40)
+    assert diameter(scheme) == 3 * (int(root[-1]) + int(logs[-1]) + 2) * unit
+    assert root[-1] == 1 << 39
 
 
 def test_l0_counts_features_and_pixels() -> None:
