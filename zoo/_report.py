@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import decimal
 import io
 import os
 import re
@@ -132,7 +133,7 @@ def _tiles(found: Certification) -> list[dict[str, str]]:
         },
         {
             "name": "median radius",
-            "value": f"{median:.3g}",
+            "value": down(median, 3),
             "note": f"{found.unit.name}; a wrong prediction counts as 0",
         },
         {"name": "votes an image", "value": f"{found.scheme.samples}", "note": "forward passes of the network"},
@@ -162,7 +163,7 @@ def _curve(found: Certification) -> dict[str, Any]:
     count = len(curves[0][0])
     kept = np.unique(np.linspace(0, max(0, count - 1), min(_MOST_ROWS, count)).astype(int))
     rows = [
-        [f"{100 * curves[0][1][k]:.2f}", *(f"{radii[k]:.4g}" if k < len(radii) else "" for radii, _ in curves)]
+        [f"{100 * curves[0][1][k]:.2f}", *(down(radii[k]) if k < len(radii) else "" for radii, _ in curves)]
         for k in kept
     ]
     shares = ", ".join(f"{100 * found.certified_accuracy(r).share:.0f}% at {float(r):g}" for r in found.radii)
@@ -180,7 +181,7 @@ def _spread(found: Certification) -> dict[str, Any]:
     right, wrong = sum(row[2] for row in rows), sum(row[3] for row in rows)
     text = f"{right} images are right and {wrong} are wrong with a certificate (a wrong prediction is certified too)."
     if none:
-        text += f" {none} have no certificate at all: their votes are too close, counting the unsure ones against them."
+        text += f" Without any certificate: {none}; their votes are too close, the unsure ones counted against them."
     return {
         "src": _uri(radius_histogram(found)),
         "alt": f"Histogram of the certified radii ({found.unit.name}) of {right + wrong} images.",
@@ -328,7 +329,7 @@ def _gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
     for row, levels in zip(rows, images.test.take([row.idx for row in rows]).cpu().numpy(), strict=True):
         radius = found.radius_of(row)
         text = names[row.label] if row.correct else f"{names[row.label]}, taken for {names[row.predict]}"
-        shown = "no certificate" if np.isnan(radius) else "no limit" if np.isinf(radius) else f"{radius:.3g}"
+        shown = "no certificate" if np.isnan(radius) else "no limit" if np.isinf(radius) else down(radius, 3)
         items.append(
             {
                 "src": picture(levels, images.q),
@@ -338,7 +339,7 @@ def _gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
                 "correct": row.correct,
             }
         )
-        radii = [f"{found.radius_of(row, method):.4g}" for method in found.methods]
+        radii = [down(found.radius_of(row, method)) for method in found.methods]
         share = f"{100 * row.hits / found.scheme.total:.1f}"
         table.append([row.idx, names[row.label], names[row.predict], share, row.unsure, *radii])
     text = (
@@ -417,6 +418,16 @@ def _uri(figure: Figure, *, tight: bool = False) -> str:
 def _pretty(text: object) -> Markup:
     """Escaped, with l_p as one writes it."""
     return Markup(re.sub(r"\bl_(\d+(?:/\d+)?)", r"ℓ<sub>\1</sub>", str(escape(text))))
+
+
+def down(radius: float, digits: int = 4) -> str:
+    """A radius in so many digits, rounded down: what is printed is certified.
+
+    >>> down(0.29999), down(float("nan"))
+    ('0.2999', 'nan')
+    """
+    context = decimal.Context(prec=digits, rounding=decimal.ROUND_DOWN)
+    return f"{float(context.create_decimal_from_float(radius)):.{digits}g}"
 
 
 def _short(text: object) -> str:
