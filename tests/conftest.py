@@ -1,10 +1,14 @@
-"""What all tests share: designs are cached in a folder of the test run, never in the user's."""
+"""What all tests share: a cache of their own for designs, and Hypothesis without deadlines (times are benchmarks)."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("ecm", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("ecm")
 
 
 @pytest.fixture(scope="session", autouse=True)
