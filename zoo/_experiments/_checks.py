@@ -51,7 +51,7 @@ def paired_interval(only_first: int, only_second: int, images: int, confidence: 
     """Bonett and Price's (2012) interval for the difference of two shares counted on the same images.
 
     >>> [round(end, 3) for end in paired_interval(12, 3, 100)]
-    [0.012, 0.164]
+    [0.011, 0.166]
     """
     z, n = NormalDist().inv_cdf((1 + confidence) / 2), images + 2
     first, second = (only_first + 1) / n, (only_second + 1) / n

@@ -31,7 +31,7 @@ from zoo._train import _bf16_pays
 PLAN = "plan.json"
 MOST_EPOCHS = 120  # as many as the paper's
 FEWEST_IMAGES = 20
-_CERTIFY_SHARE = 0.4  # of the time, at most
+_CERTIFY_SHARE = 0.25  # of the time, at most
 _PART = (3, 32, 32)  # certificates of larger images are timed on so many features and scaled
 
 
@@ -167,7 +167,9 @@ class Plan:
 
     @classmethod
     def small(cls, experiment: Experiment, minutes: float, images: int | None, speed: Speed) -> Plan:
-        """Images up to two fifths of the time, and the rest for training: all models for the same number of epochs.
+        """Images up to a quarter of the time, and the rest for training: all models for the same number of epochs.
+
+        One epoch and 20 images are the least, however short the time.
 
         >>> from zoo._experiments import find_experiment
         >>> plan = Plan.small(find_experiment("digits"), 1.0, None, Speed(1e-4, 1e-5, 1e-3))
@@ -185,6 +187,15 @@ class Plan:
     def paper(cls, experiment: Experiment, images: int | None) -> Plan:
         """The full recipe, on as many images as the paper certified."""
         return cls(experiment.name, None, None, images or experiment.images or SIZES[experiment.data].test)
+
+    @property
+    def expected(self) -> str:
+        """How long that takes from the start, and whether it is more than was asked for."""
+        if self.estimated_seconds is None or self.minutes is None:
+            return ""
+        over = self.estimated_seconds > 66 * self.minutes
+        more = f", more than the {self.minutes:g} asked for: this is the least" if over else ""
+        return f", about {self.estimated_seconds / 60:.1f} minutes{more}"
 
     def write(self, folder: Path) -> None:
         """Keep the plan beside the runs."""

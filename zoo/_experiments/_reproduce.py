@@ -61,14 +61,13 @@ def reproduce(
         models = experiment.models(scale)
         if here.leads:
             epochs = "the recipe's" if plan.epochs is None else plan.epochs
-            expected = "" if plan.estimated_seconds is None else f", about {plan.estimated_seconds / 60:.1f} minutes"
-            say(f"{experiment.title}\n{len(models)} models, {epochs} epochs, {plan.images} images each{expected}")
+            say(f"{experiment.title}\n{len(models)} models, {epochs} epochs, {plan.images} images each{plan.expected}")
         for number, (run, (family, alpha)) in enumerate(models.items(), 1):
             if here.leads:
                 say(f"[{number}/{len(models)}] {folder / run}")
             scheme = make_scheme(family, alpha, data.shape, data.q, scale)
             settings: dict[str, Any] = {"objective": family.objective}
-            model = train(
+            train(
                 scheme,
                 data,
                 preset="paper" if scale == "paper" else "fast",
@@ -78,7 +77,7 @@ def reproduce(
                 progress=progress,
                 **settings,
             )
-            certify(model, data, limit=plan.images, device=device, progress=progress)
+            certify(folder / run, data, limit=plan.images, device=device, progress=progress)
         here.wait()
         return collect(experiment, scale, folder)
 

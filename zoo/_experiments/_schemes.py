@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ecm import ECM, default_budget
 from smoothing import Scheme
 from zoo._experiments._declarations import Family, Scale
@@ -39,6 +41,7 @@ def make_scheme(family: Family, alpha: int, shape: tuple[int, ...], q: int, scal
     )
 
 
+@cache
 def votes_an_image(family: Family, alpha: int, q: int, scale: Scale) -> int:
     """Forward passes that certify one image: B, or fewer weighted ones for a global Lambda."""
     if family.coupling == "global":

@@ -139,7 +139,7 @@ def show_listing(rows: list[dict[str, object]], console: Console) -> None:
     console.print(table)
     console.print(
         "Passes: noisy images through the network (in training forward and backward). Times: from steps timed just now "
-        "on this machine, one process; small: as long as its default --minutes.",
+        "on this machine, one process. Small: sized to its default --minutes; one epoch and 20 images are the least.",
         highlight=False,
     )
 
@@ -147,8 +147,8 @@ def show_listing(rows: list[dict[str, object]], console: Console) -> None:
 def _duration(seconds: float) -> str:
     for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
-            return f"{seconds / length:.3g} {unit}"
-    return f"{seconds:.3g} seconds"
+            return f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:.0f} seconds"
 
 
 def _percent(share: float) -> str:
