@@ -227,6 +227,7 @@ class Fewer:
                     used,
                     max_examples=min(EXAMPLES, used.max_examples),
                     derandomize=True,
+                    deadline=None,
                     database=None,
                     phases=[Phase.explicit, Phase.generate],
                 )

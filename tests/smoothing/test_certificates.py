@@ -178,6 +178,8 @@ def test_absent_zero_and_everywhere_are_three_different_things() -> None:
     whole = attrs.evolve(ball(Fraction(100), closed=True), everywhere=True)
     assert [c.covers(0) for c in (absent, zero, whole)] == [False, True, True]
     assert [c.lp_radius() for c in (absent, zero, whole)] == [None, 0.0, math.inf]
+    assert [c.covers_lp(0) for c in (absent, zero, whole)] == [False, True, True]
+    assert [c.covers_lp(10**9) for c in (absent, zero, whole)] == [False, False, True]
     assert [c.features() for c in (absent, zero, whole)] == [None, 0, 48]
     assert [c.pixels() for c in (absent, zero, whole)] == [None, 0, 16]
     assert absent.strength < zero.strength < whole.strength
@@ -200,11 +202,15 @@ def test_l0_counts_features_and_pixels() -> None:
     metric = ECM.l0(12)
     assert ball(Fraction(1, 2), True, metric).features() == 6
     assert ball(Fraction(1, 2), False, metric).features() == 5
+    assert [ball(Fraction(13, 24), closed, metric).features() for closed in (True, False)] == [6, 6]
     assert ball(Fraction(1, 2), True, metric).pixels() == 2
     assert ball(Fraction(1, 2), True, metric, threat="pixels").pixels() == 6
     assert ball(Fraction(1, 2), False, metric, threat="pixels").pixels() == 5
     irrational = ECM.from_expr("log(1 + z)/3")  # g(1) = 0.231
-    assert ball(Fraction(1), False, irrational).features() == 4
+    for q in (1, 2, 255):
+        assert ball(Fraction(1), False, irrational, q=q).features() == 4
+        assert ball(Fraction(1), False, irrational, q=q).pixels() == 1
+        assert ball(Fraction(1), False, irrational, q=q, threat="pixels").pixels() == 4
 
 
 def test_l0_radii_in_lp_are_counts() -> None:
@@ -242,6 +248,15 @@ def test_pixels_cost_no_more_than_g_of_one() -> None:
     assert not ball(Fraction(1), True, metric, **fields).contains(x, y)
     assert ball(Fraction(1), True, metric, threat="pixels", **fields).contains(x, y)
     assert not ball(Fraction(1), False, metric, threat="pixels", **fields).contains(x, y)
+
+
+def test_irrational_distances_add_up_alike() -> None:
+    """A pixel of two channels moved to the end costs g(1) = log(6)/3 = 0.597 as a pixel, twice that as features."""
+    metric, (x, y) = ECM.from_expr("log(1 + 5*z)/3"), (np.zeros((2, 1), int), np.full((2, 1), 4))
+    for threat, cost in (("pixels", "0.597253"), ("features", "1.194506")):
+        inside, outside = Fraction(cost) + Fraction(1, 10**6), Fraction(cost) - Fraction(1, 10**6)
+        assert ball(inside, False, metric, q=4, shape=(2, 1), threat=threat).contains(x, y)
+        assert not ball(outside, False, metric, q=4, shape=(2, 1), threat=threat).contains(x, y)
 
 
 def test_metrics_that_are_no_powers_have_no_lp_radius() -> None:
