@@ -17,21 +17,23 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from ecm._errors import ECMError
+from smoothing import Scheme
 from zoo._certification import METHODS
 from zoo._experiments import EXPERIMENTS, Experiment, find_experiment
 from zoo._experiments._checks import check, judge, paired_interval
-from zoo._experiments._declarations import Claim, Panel
+from zoo._experiments._declarations import BASELINE, VARIABLE, Claim, Panel, Scale
 from zoo._experiments._paper import PublishedTable, published, published_bases
 from zoo._experiments._plan import MOST_EPOCHS, SIZES, Plan, Speed
 from zoo._experiments._reproduce import reproduce
-from zoo._experiments._table import Reproduction
+from zoo._experiments._schemes import make_scheme, votes_an_image
+from zoo._experiments._table import Reproduction, certified_images
 from zoo.cli import app
 
 TABLES = [published(name) for name in ("table1-half", "table1-third", "representations", "seeds", "permutations")]
 TABLES.append(published("large-alpha"))
 PANELS = [(experiment, panel) for experiment in EXPERIMENTS.values() for panel in experiment.panels]
 SPEED = Speed(1e-3, 1e-4, 1e-2)
-IMAGES = 12
+IMAGES = 30
 
 
 def ecm(*words: object) -> Result:
@@ -141,6 +143,27 @@ def test_names_of_runs_tell_models_apart() -> None:
     assert table1.base(*table1.models("paper")["cifar10-l0.5-a18"]) == 60.75
 
 
+def test_schemes_are_those_of_the_paper() -> None:
+    """B = 1000 alpha periodic outcomes in the published order; the baseline is the fixed Lambda with B = alpha q."""
+    scheme = make_scheme(VARIABLE, 3, (3, 4, 4), 255, "paper")
+    assert (scheme.total, scheme.design.kind, scheme.order, scheme.seed) == (3000, "periodic", "published", 0)
+    fixed = Scheme.l1(3, (3, 4, 4), 255, order="published", representation="center")
+    assert make_scheme(BASELINE, 3, (3, 4, 4), 255, "paper").fingerprint == fixed.fingerprint
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("scale", ["paper", "small"])
+def test_every_model_has_a_scheme(name: str, scale: Scale) -> None:
+    """Its metric is z**p/alpha, and it takes as many votes as are counted in its cost."""
+    experiment = EXPERIMENTS[name]
+    q = SIZES[experiment.data].q
+    for family, alpha in list(experiment.models(scale).values())[-2:]:
+        scheme = make_scheme(family, alpha, (3, 2, 2), q, scale)
+        assert scheme.metric.power() == (family.p, alpha)
+        assert scheme.samples == votes_an_image(family, alpha, q, scale)
+        assert (scheme.pixel, scheme.coupling) == (family.pixel, family.coupling)
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(sorted(EXPERIMENTS)), st.floats(0.01, 1e4), st.floats(1, 10))
 def test_more_time_buys_no_fewer_epochs_or_images(name: str, minutes: float, factor: float) -> None:
@@ -201,8 +224,10 @@ def done(folder: Path) -> Reproduction:
             raise KeyboardInterrupt(text)
 
     settings: dict[str, Any] = {"minutes": 0.001, "images": IMAGES, "out": folder, "device": "cpu", "progress": False}
-    with pytest.raises(KeyboardInterrupt):
-        reproduce("digits", **settings, say=stop)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zoo._experiments._reproduce.measure", lambda *_: Speed(8e-7, 0, 0))  # 13 epochs
+        with pytest.raises(KeyboardInterrupt):
+            reproduce("digits", **settings, say=stop)
     before = (folder / "digits-l1-a3" / "weights.safetensors").stat().st_mtime_ns
     found = reproduce("digits", **settings)
     assert (folder / "digits-l1-a3" / "weights.safetensors").stat().st_mtime_ns == before
@@ -225,6 +250,7 @@ def test_a_small_run_makes_the_whole_table(done: Reproduction) -> None:
                         share = run.certified_accuracy(radius, "paper").share
                         assert row.cells["paper"][at].certified.share >= share
                         assert row.cells["paper"][at].alpha != alpha or row.cells["paper"][at].certified.share == share
+    assert all(row.cells["paper"][0].certified.correct > 0 for row in rows)
     for weak, strong in pairwise(METHODS):
         for row in rows:
             for a, b in zip(row.cells[weak], row.cells[strong], strict=True):
@@ -232,16 +258,28 @@ def test_a_small_run_makes_the_whole_table(done: Reproduction) -> None:
 
 
 def test_l1_certificates_are_converted(done: Reproduction) -> None:
-    """At rho < 1 the l1 radius is rho itself, at rho > 1 it is rho**p: 4 needs an l1 radius of 2."""
-    (panel,) = done.experiment.panels
-    row = done.rows(panel)[0]
-    for rho, radius in ((Fraction(1, 2), Fraction(1, 2)), (Fraction(4), Fraction(2))):
-        best = max(
-            model.certification.certified_accuracy(radius, "integer").share
-            for name, model in done.models.items()
-            if "-l1-" in name
-        )
-        assert row.cells["integer"][panel.radii.index(rho)].certified.share == best
+    """A radius rho < 1 needs the l1 radius rho, and rho > 1 needs rho**(1/2) only: 9/4 needs 3/2."""
+    gained = 0
+    for name in ("digits-l1-a3", "digits-l1-a6"):
+        run = done.models[name].certification
+        for radius in (Fraction(k, 16) for k in range(4, 40)):
+            rho = radius**2 if radius > 1 else radius
+            for method in METHODS:
+                hits = certified_images(run, Fraction(1, 2), rho, method)
+                assert len(hits) == run.certified_accuracy(radius, method).correct
+                gained += len(hits) - run.certified_accuracy(rho, method).correct
+    assert gained > 0
+
+
+def test_a_verdict_is_about_the_cells_of_the_table(done: Reproduction) -> None:
+    """The difference is that of the two shares, with the sign of the claim, and its interval holds it."""
+    (panel,), (verdict,) = done.experiment.panels, check(done)
+    baseline, ours = (row.cells["paper"] for row in done.rows(panel))
+    assert [found.radius for found in verdict.differences] == list(panel.radii)
+    for found, first, second in zip(verdict.differences, ours, baseline, strict=True):
+        assert found.value == pytest.approx(first.certified.share - second.certified.share)
+        assert found.interval[0] - 0.01 <= found.value <= found.interval[1] + 0.01
+    assert any(found.value for found in verdict.differences)
 
 
 def test_the_command_prints_the_table_again_from_the_folder(done: Reproduction, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -11,7 +12,7 @@ from zoo._experiments._declarations import EXPERIMENTS, Panel, Scale
 from zoo._experiments._plan import Cost, Plan, Speed, cost
 from zoo._experiments._table import Cell, Reproduction
 
-_WIDTH = 150
+_WIDTH = 170  # columns that the widest table needs
 
 
 def show(done: Reproduction, verdicts: list[Verdict], console: Console) -> None:
@@ -34,7 +35,7 @@ def show(done: Reproduction, verdicts: list[Verdict], console: Console) -> None:
             f"{float(d.radius):g}: {100 * d.value:+.1f} [{100 * d.interval[0]:+.1f}, {100 * d.interval[1]:+.1f}]"
             for d in verdict.differences
         )
-        console.print("    difference in points  " + "   ".join(parts), highlight=False)
+        console.print("    difference in points  " + "   ".join(parts), highlight=False, soft_wrap=True)
 
 
 def _extent(verdict: Verdict) -> str:
@@ -43,7 +44,8 @@ def _extent(verdict: Verdict) -> str:
 
 
 def _panel(done: Reproduction, panel: Panel) -> Table:
-    table = Table(panel.title, "certificate", *(f"{float(radius):g}" for radius in panel.radii), pad_edge=False)
+    radii = (f"{float(radius):g}" for radius in panel.radii)
+    table = Table(panel.title, "certificate", *radii, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for row in done.rows(panel):
         published = panel.cells(row.family.label)
         if published is not None:
