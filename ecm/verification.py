@@ -167,9 +167,8 @@ def _split_by_definition(setting: Setting) -> Evidence:
             value, g = law.integrated_split(z), float(profile(z))
             if abs(value - g) > 1e-7:
                 raise Counterexample(f"{name}split({z}) = {value} by quadrature, g({z}) = {g}")
-    return Evidence(
-        "exact check", len(points) * len(setting.profiles), "numeric: quadrature of density and atoms within 1e-7"
-    )
+    cases = len(points) * len(setting.profiles)
+    return Evidence("numeric", cases, "quadrature of the density and the atoms agrees with g to 1e-7")
 
 
 def _quantized(setting: Setting) -> Evidence:

@@ -1,29 +1,77 @@
-"""Smoothing any classifier with a metric's outcomes, and certifying it from the votes."""
+"""Smoothing any classifier with a metric's outcomes, and certifying it from the votes.
 
-from smoothing._arrays import FromArrays
-from smoothing._brute_force import BruteForce
-from smoothing._certificates import (
-    Certificate,
-    Certifier,
-    Tally,
-    certify,
-    certify_all,
-    certify_runoff,
-    certify_soft,
-    certify_soft_sums,
-)
-from smoothing._classifier import SmoothedClassifier
-from smoothing._document import certificate_document, level_bytes, scheme_facts, vote_bytes
-from smoothing._early import Decision, decide, vote_chunks
+A `Scheme` fixes the smoothed function, `Noise` shows its samples, `SmoothedClassifier` votes, a `Record` keeps the
+votes, and `certify` makes a `Certificate` of them. torch loads with the first name that needs it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from smoothing._errors import InputError, RecordError, SchemeError, VoteError
-from smoothing._function import UNIT, SmoothedFunction
-from smoothing._jitter import Jitter, measure_jitter
-from smoothing._noise import Noise
-from smoothing._quantize import digest, levels, quantize
-from smoothing._randomized import ABSTAIN, RandomizedCertificate, RandomizedSmoothing
-from smoothing._record import Header, Record, data_fingerprint, model_fingerprint, vote_dataset
-from smoothing._representation import channels
-from smoothing._scheme import Scheme
+
+if TYPE_CHECKING:
+    from smoothing._arrays import FromArrays
+    from smoothing._brute_force import BruteForce
+    from smoothing._certificates import (
+        Certificate,
+        Certifier,
+        Tally,
+        certify,
+        certify_all,
+        certify_runoff,
+        certify_soft,
+        certify_soft_sums,
+    )
+    from smoothing._classifier import SmoothedClassifier
+    from smoothing._document import certificate_document, level_bytes, scheme_facts, vote_bytes
+    from smoothing._early import Decision, decide, vote_chunks
+    from smoothing._function import UNIT, SmoothedFunction
+    from smoothing._jitter import Jitter, measure_jitter
+    from smoothing._noise import Noise
+    from smoothing._quantize import digest, levels, quantize
+    from smoothing._randomized import ABSTAIN, RandomizedCertificate, RandomizedSmoothing
+    from smoothing._record import Header, Record, data_fingerprint, model_fingerprint, vote_dataset
+    from smoothing._representation import channels
+    from smoothing._scheme import Scheme
+
+_LAZY = {
+    "ABSTAIN": "_randomized",
+    "BruteForce": "_brute_force",
+    "Certificate": "_certificates",
+    "Certifier": "_certificates",
+    "Decision": "_early",
+    "FromArrays": "_arrays",
+    "Header": "_record",
+    "Jitter": "_jitter",
+    "Noise": "_noise",
+    "RandomizedCertificate": "_randomized",
+    "RandomizedSmoothing": "_randomized",
+    "Record": "_record",
+    "Scheme": "_scheme",
+    "SmoothedClassifier": "_classifier",
+    "SmoothedFunction": "_function",
+    "Tally": "_certificates",
+    "UNIT": "_function",
+    "certificate_document": "_document",
+    "certify": "_certificates",
+    "certify_all": "_certificates",
+    "certify_runoff": "_certificates",
+    "certify_soft": "_certificates",
+    "certify_soft_sums": "_certificates",
+    "channels": "_representation",
+    "data_fingerprint": "_record",
+    "decide": "_early",
+    "digest": "_quantize",
+    "level_bytes": "_document",
+    "levels": "_quantize",
+    "measure_jitter": "_jitter",
+    "model_fingerprint": "_record",
+    "quantize": "_quantize",
+    "scheme_facts": "_document",
+    "vote_bytes": "_document",
+    "vote_chunks": "_early",
+    "vote_dataset": "_record",
+}
 
 __all__ = [
     "ABSTAIN",
@@ -67,3 +115,13 @@ __all__ = [
     "vote_chunks",
     "vote_dataset",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(f"smoothing.{_LAZY[name]}"), name)
+    raise AttributeError(f"module 'smoothing' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
