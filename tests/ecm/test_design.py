@@ -214,3 +214,29 @@ def test_wrong_requests_are_refused(bad: dict[str, object]) -> None:
     """Budgets below 1, fractions, unknown efforts and kinds raise DesignError."""
     with pytest.raises(DesignError):
         make_design(SQRT, **({"budget": 8, "q": 8} | bad))  # type: ignore[arg-type]
+
+
+def test_parts_that_do_not_belong_together_are_refused() -> None:
+    """Outcomes of another grid or budget, too few lists, and weights that are not those of the outcomes."""
+    metric = ECM.from_expr("Min(2*z, 1)/2")
+    comb = Outcomes.from_weights({2: 1}, 4, 4)
+    assert Design(metric, 4, 4, (comb,), "periodic", [{2: 1}]).weights == ({2: 1},)
+    for q, budget in ((5, 4), (4, 5), (4, 8)):
+        with pytest.raises(DesignError, match="does not belong"):
+            Design(metric, q, budget, (comb,))
+    with pytest.raises(DesignError, match="full offset sets"):
+        Design(metric, 4, 4, (comb,), "periodic", [{1: 1}])
+    with pytest.raises(DesignError, match="weights belong"):
+        Design(metric, 4, 4, (comb,), "aperiodic", [{2: 1}])
+    for lists in ((), (comb, comb)):
+        with pytest.raises(DesignError, match="one list each"):
+            Design(metric, 4, 4, lists)
+
+
+def test_every_component_is_judged_by_its_own_g() -> None:
+    """The second list is sound for the first component only."""
+    metric = ECM.grouped([ECM.l0(2), ECM.l1(2)])
+    rows = [[1], [1]]
+    Design.from_rows(metric, [rows, []], q=4, budget=4)
+    with pytest.raises(DesignError, match="component 1: 2 of 4"):
+        Design.from_rows(metric, [[], rows], q=4, budget=4)

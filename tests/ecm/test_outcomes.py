@@ -77,3 +77,28 @@ def test_outcomes_cannot_be_changed_afterwards() -> None:
     assert outcomes.gaps.tolist() == [1, 3]
     with pytest.raises(ValueError, match="read-only"):
         outcomes.gaps[0] = 2
+
+
+@pytest.mark.parametrize(
+    ("starts", "gaps"),
+    [([], []), ([1, 2], [1, 2]), ([0, 1], [1, 2]), ([0, 3], [1, 2]), ([0, 0, 1], [1]), ([0, 2, 1, 3], [1, 2, 3])],
+)
+def test_starts_that_do_not_cut_the_gaps_into_rows_are_refused(starts: list[int], gaps: list[int]) -> None:
+    """They begin with 0, rise by at least one divider an outcome, and end with the number of gaps: files may lie."""
+    with pytest.raises(DesignError, match="starts"):
+        Outcomes(4, 8, np.array(starts, dtype=np.int64), np.array(gaps, dtype=np.int64))
+
+
+@pytest.mark.parametrize("weights", [{0: 1}, {5: 1}, {2: -1}])
+def test_widths_outside_the_grid_and_negative_counts_are_refused(weights: dict[int, int]) -> None:
+    """Widths are 1..q, counts at least 0."""
+    with pytest.raises(DesignError, match="widths are 1"):
+        Outcomes.from_weights(weights, q=4, budget=8)
+
+
+def test_lists_differ_by_grid_budget_and_dividers() -> None:
+    """Equality is that of the whole content; a budget filled by finite outcomes alone is one, too."""
+    one = Outcomes.from_rows([[1], [2, 4]], q=4, budget=2)
+    assert one == Outcomes.from_rows([[1], [], [2, 4]], q=4, budget=2)
+    others = [([[1], [2, 4]], 5, 2), ([[1], [2, 4]], 4, 3), ([[1], [2, 3]], 4, 2), ([[1, 2], [4]], 4, 2)]
+    assert all(one != Outcomes.from_rows(rows, q, budget) for rows, q, budget in others)

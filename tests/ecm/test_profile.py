@@ -158,6 +158,21 @@ def test_a_grid_profile_serves_only_divisors_of_its_grid() -> None:
         profile.pieces()
 
 
+@pytest.mark.parametrize(("k", "q"), [(-1, 4), (5, 4), (0, 0), (1, -4)])
+@pytest.mark.parametrize(
+    "profile", [Profile.from_expr("z**0.5"), Profile.from_values([0, "0.5", "0.8", "0.9", 1])], ids=["formula", "table"]
+)
+def test_points_outside_the_grid_are_refused(profile: Profile, k: int, q: int) -> None:
+    """k/q with k beyond 0..q is no point of [0, 1]; a negative scale has no floors; both ends are points."""
+    with pytest.raises(ECMError, match="not a point"):
+        profile.at_least(k, q, 0)
+    with pytest.raises(ECMError, match="not be negative"):
+        profile.floors(-1, 4)
+    assert profile.at_least(0, 4, 0)
+    assert profile.at_least(4, 4, 1)
+    assert not profile.at_least(0, 4, Fraction(1, 10**9))
+
+
 @pytest.mark.parametrize(
     "values", [[0], [], [0, "x"], [0, None], [0, float("nan")], [0, float("inf")], [0, True], [0, 1j]]
 )

@@ -146,8 +146,9 @@ def test_channels_last_is_the_storage_only() -> None:
 def test_wrong_samples_and_shapes_are_refused() -> None:
     """Samples beyond T and inputs of another shape raise, with both numbers in the message."""
     noise = Noise(Scheme.l1(2, (3,), q=4))
-    with pytest.raises(SchemeError, match=r"0\.\.7"):
-        noise.bounds(torch.zeros((1, 3), dtype=torch.int64), [8])
+    for wrong in ([8], [-1], [0, 8], [-1, 7]):
+        with pytest.raises(SchemeError, match=r"0\.\.7"):
+            noise.bounds(torch.zeros((1, 3), dtype=torch.int64), wrong)
     with pytest.raises(InputError, match="3"):
         noise.bounds(torch.zeros((1, 4), dtype=torch.int64), [0])
     with pytest.raises(InputError, match="one sample an image"):

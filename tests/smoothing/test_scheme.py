@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 import attrs
 import numpy as np
@@ -108,6 +109,8 @@ def test_errors_name_the_cure() -> None:
     for arguments, message in [
         ({"design": periodic, "shape": ()}, "shape of one input"),
         ({"design": periodic, "shape": (2,), "seed": -1}, "0..2\\*\\*32-1"),
+        ({"design": periodic, "shape": (2,), "seed": 2**32}, "0..2\\*\\*32-1"),
+        ({"design": periodic, "shape": (2, 0)}, "shape of one input"),
         ({"design": periodic, "shape": (2,), "pixel": True}, "first axis"),
         ({"design": periodic, "shape": (2,), "coupling": "random"}, "one of cyclic"),
         ({"design": periodic, "shape": (2,), "order": "sorted"}, "one of interleaved"),
@@ -119,3 +122,6 @@ def test_errors_name_the_cure() -> None:
             Scheme(**arguments)  # type: ignore[arg-type]
     with pytest.raises(SchemeError, match="must be an integer"):
         Scheme.l1(1.3, shape=(2,), q=4)  # type: ignore[arg-type]
+    with pytest.raises(SchemeError, match="alpha >= 1"):
+        Scheme.l1(Fraction(1, 2), shape=(2,), q=4)
+    assert Scheme.l1(1, shape=(1, 1), q=4, seed=2**32 - 1, pixel=True).sites == 1
