@@ -359,7 +359,7 @@ _DIGITS = Experiment(
     panels=(
         Panel(
             p=HALF,
-            radii=_radii("1/2", 1, "3/2", 2, 3, 4),
+            radii=_radii(1, "3/2", 2, "5/2", 3, 4),
             families=(
                 attrs.evolve(BASELINE, alphas=(3, 6), small=(3, 6)),
                 attrs.evolve(VARIABLE, alphas=(3, 6), small=(3, 6)),
@@ -367,7 +367,7 @@ _DIGITS = Experiment(
         ),
     ),
     claims=_above("Variable Lambda", "L&F (2021) from l1", stability=False),
-    minutes=0.5,
+    minutes=0.25,
     note="not in the paper",
 )
 

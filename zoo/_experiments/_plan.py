@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 import torch
+from torch import nn
 
 from ecm._errors import ECMError
 from smoothing import Scheme, SmoothedClassifier
@@ -24,7 +25,7 @@ from zoo._experiments._declarations import VARIABLE, Experiment, Scale
 from zoo._experiments._schemes import make_scheme, votes_an_image
 from zoo._models import Base, build_network, default_model
 from zoo._objectives import OBJECTIVES
-from zoo._optim import make_optimizer
+from zoo._optim import Average, make_optimizer
 from zoo._recipe import Preset, preset
 from zoo._train import _bf16_pays
 
@@ -112,8 +113,9 @@ def measure(data: str, scale: Scale, device: str | torch.device | None = None, s
     levels = torch.arange(batch * scheme.features).remainder(size.q + 1).view(batch, *size.shape).to(torch.uint8)
     levels, labels = levels.to(where), torch.arange(batch, device=where) % size.classes
     samples = torch.arange(batch) % scheme.samples
-    noise, optimizer = Noise(scheme, where), make_optimizer(base, chosen.recipe)
-    cast = torch.autocast(where.type, torch.bfloat16, enabled=chosen.recipe.bf16 and _bf16_pays(where))
+    noise, recipe = Noise(scheme, where), chosen.recipe
+    optimizer, average = make_optimizer(base, recipe), Average(base, recipe.ema)
+    cast = torch.autocast(where.type, torch.bfloat16, enabled=recipe.bf16 and _bf16_pays(where))
 
     def step() -> None:
         shown = noise.paired(levels, samples, channels_last=True)
@@ -122,7 +124,10 @@ def measure(data: str, scale: Scale, device: str | torch.device | None = None, s
         loss = OBJECTIVES["noisy"].loss(logits.float()[None], labels, 0.0)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        if recipe.clip:
+            nn.utils.clip_grad_norm_(base.parameters(), recipe.clip)
         optimizer.step()
+        average.update(1)
         float(loss.detach())  # waits for a GPU
 
     draw = _timed(step, seconds) / batch

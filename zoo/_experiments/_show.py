@@ -25,7 +25,7 @@ def show(done: Reproduction, verdicts: list[Verdict], console: Console) -> None:
         highlight=False,
     )
     if done.experiment.note:
-        console.print(f"published: {done.experiment.note}", highlight=False)
+        console.print(f"note: {done.experiment.note}", highlight=False)
     for panel in done.experiment.panels:
         console.print(_panel(done, panel))
     console.print(_models(done))
