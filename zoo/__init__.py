@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from zoo._compare import Comparison, compare
     from zoo._curves import certified_curve, radius_histogram
     from zoo._data import DATASETS, Augmentation, Dataset, load_data
+    from zoo._export import export
     from zoo._load import Listing, list_models, load
     from zoo._model import Model
     from zoo._models import MODELS
@@ -57,6 +58,7 @@ _LAZY = {
     "certified_curve": "_curves",
     "certify": "_certify",
     "compare": "_compare",
+    "export": "_export",
     "list_models": "_load",
     "load": "_load",
     "load_data": "_data",
@@ -85,6 +87,7 @@ __all__ = [
     "certified_curve",
     "certify",
     "compare",
+    "export",
     "list_models",
     "load",
     "load_data",

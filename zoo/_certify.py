@@ -67,7 +67,7 @@ def certify(
     """
     methods = methods_up_to(certificate)
     trained = model if isinstance(model, Model) else load(model)
-    loaded = _fitting_data(trained, data, root)
+    loaded = fitting_data(trained, data, root)
     order = image_order(len(loaded.test))[:limit]
     if not len(order):
         raise ECMError(f"limit = {limit}: write a number of images >= 1, or leave it out for all of them")
@@ -309,7 +309,7 @@ def write_about(folder: Path, about: dict[str, Any]) -> None:
     write_atomically(folder / ABOUT, (json.dumps(about, indent=1) + "\n").encode())
 
 
-def _fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -> Dataset:
+def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -> Dataset:
     """The data set to certify, if it has the shape, levels and classes that the model was made for."""
     trained_on = model.card["data"]
     if data is None and trained_on["name"] not in DATASETS:

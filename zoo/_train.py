@@ -48,6 +48,7 @@ def train(
     device: str | torch.device | None = None,
     seed: int = 0,
     budget: int | None = None,
+    pixel: bool = False,
     root: str | os.PathLike[str] | None = None,
     progress: bool = True,
     checkpoint_seconds: float = 60.0,
@@ -57,7 +58,8 @@ def train(
 
     `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`. `model` is a name,
     a module or a factory `fn(in_channels, num_classes)`. `budget` is B: by default `ecm.default_budget`, or
-    1000/g(1) with the preset `paper`. `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
+    1000/g(1) with the preset `paper`. With `pixel` the channels of a pixel share their outcomes, for the sparse threat
+    (`g = sign(z)/alpha` then counts pixels). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
     `objective="stability"`.
 
     Each step shows every image at a random sample t of the scheme: the outcomes are those of the certification. The run
@@ -75,7 +77,7 @@ def train(
     chosen = find_preset(preset, len(loaded.train), loaded.shape)
     recipe = chosen.recipe.changed(changes if epochs is None else {**changes, "epochs": epochs})
     recipe = attrs.evolve(recipe, batch=min(recipe.batch, len(loaded.train)))
-    scheme = make_scheme(metric, loaded, chosen, budget)
+    scheme = make_scheme(metric, loaded, chosen, budget, pixel)
     folder = Path(out) if out is not None else Path("runs") / run_name(loaded, scheme, preset)
     with workers(device) as here, torch.random.fork_rng(enabled=True):
         if recipe.batch % here.world:
@@ -221,9 +223,11 @@ def base_accuracy(
     return {"value": hits / count, "images": count, "how": "one random sample an image"}
 
 
-def make_scheme(metric: ECM | Scheme | str, data: Dataset, chosen: Preset, budget: int | None) -> Scheme:
+def make_scheme(metric: ECM | Scheme | str, data: Dataset, chosen: Preset, budget: int | None, pixel: bool) -> Scheme:
     """The scheme of a run: the one given, or the preset's kind of design with B outcomes."""
     if isinstance(metric, Scheme):
+        if pixel and not metric.pixel:
+            raise TrainingError("pixel=True, but the scheme does not share offsets by pixel: Scheme(..., pixel=True)")
         if metric.shape != data.shape or metric.q != data.q:
             raise TrainingError(
                 f"the scheme is for inputs of shape {metric.shape} with q = {metric.q}; "
@@ -237,7 +241,7 @@ def make_scheme(metric: ECM | Scheme | str, data: Dataset, chosen: Preset, budge
             top = max(float(g.values(data.q)[-1]) for g in declared.components) or 1.0
             budget = math.ceil(round(chosen.per_alpha / top, 6))
     design = declared.design(budget, data.q, kind=chosen.kind)
-    return Scheme(design, data.shape, order=chosen.order)
+    return Scheme(design, data.shape, order=chosen.order, pixel=pixel)
 
 
 def run_name(data: Dataset, scheme: Scheme, preset: str) -> str:
@@ -245,7 +249,7 @@ def run_name(data: Dataset, scheme: Scheme, preset: str) -> str:
     power = scheme.metric.power()
     short = hashlib.sha256(scheme.metric.to_json().encode()).hexdigest()[:8]
     metric = f"l{float(power[0]):.3g}-a{float(power[1]):g}" if power else f"ecm-{short}"
-    return f"{data.name}-{metric}" + ("" if preset == "fast" else f"-{preset}")
+    return f"{data.name}-{metric}" + ("-pixel" if scheme.pixel else "") + ("" if preset == "fast" else f"-{preset}")
 
 
 def _statistics(noise: Noise, split: Split, seed: int) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zoo._cli import allocate, certify, compare, demo, derive, list_, report, reproduce, train, verify
+from zoo._cli import allocate, certify, compare, demo, derive, export, list_, report, reproduce, train, verify
 
 
 class _Commands(TyperGroup):
@@ -81,6 +81,7 @@ app.command()(allocate.allocate)
 app.command()(verify.verify)
 app.command()(train.train)
 app.command()(certify.certify)
+app.command()(export.export)
 app.command()(report.report)
 app.command()(compare.compare)
 app.command("list")(list_.list_)

@@ -38,6 +38,9 @@ def train(
     budget: Annotated[
         int | None, typer.Option(min=1, help="How many outcomes, B.", show_default="128 alpha; paper: 1000 alpha")
     ] = None,
+    pixel: Annotated[
+        bool, typer.Option("--pixel", help="Sparse threat: the channels of a pixel are shown or hidden together.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="The folder of the run.", show_default="runs/<name>")] = None,
     resume: Annotated[bool, typer.Option(help="Go on with what is in the folder.")] = True,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")] = None,
@@ -58,6 +61,8 @@ def train(
 
         ecm train "z**0.5/18" --dataset cifar10 --set objective=stability
 
+        ecm train "sign(z)/25" --dataset cifar10 --pixel
+
         torchrun --nproc-per-node 8 -m zoo train "z**0.5/18" -d cifar10 --preset paper
     """
     from zoo._train import train as run
@@ -72,6 +77,7 @@ def train(
             preset=preset,
             epochs=epochs,
             budget=budget,
+            pixel=pixel,
             out=out,
             resume=resume,
             device=device,
