@@ -158,6 +158,20 @@ def test_a_grid_profile_serves_only_divisors_of_its_grid() -> None:
         profile.pieces()
 
 
+@given(st.lists(st.integers(0, 9), min_size=6, max_size=6), st.sampled_from([1, 2, 3, 6]), st.integers(0, 1000))
+def test_tables_are_served_on_every_divisor_of_their_grid(steps: list[int], q: int, scale: int) -> None:
+    """floor(scale * table[6k/q]), at_least and values speak of the same entries."""
+    sums = np.cumsum([0, *sorted(steps, reverse=True)]).tolist()
+    table = [Fraction(n, max(1, sums[-1])) for n in sums]
+    profile = Profile.from_values(table)
+    entries = [table[6 * k // q] for k in range(q + 1)]
+    assert profile.floors(scale, q).tolist() == [scale * v.numerator // v.denominator for v in entries]
+    assert profile.values(q).tolist() == [float(v) for v in entries]
+    for k, v in enumerate(entries):
+        assert profile.at_least(k, q, v)
+        assert not profile.at_least(k, q, v + Fraction(1, 10**9))
+
+
 @pytest.mark.parametrize(("k", "q"), [(-1, 4), (5, 4), (0, 0), (1, -4)])
 @pytest.mark.parametrize(
     "profile", [Profile.from_expr("z**0.5"), Profile.from_values([0, "0.5", "0.8", "0.9", 1])], ids=["formula", "table"]
