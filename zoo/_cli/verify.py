@@ -80,19 +80,27 @@ def verify(
 
 def show(report: Report, console: object) -> None:
     """The report as a table, failures with their counterexamples below it."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     assert isinstance(console, Console)
     settings = ", ".join(f"{name} = {value}" for name, value in report.settings.items())
-    table = Table(title=f"{report.metric}   ({settings})", title_justify="left")
-    for heading in ("", "layer", "property", "established by", "cases", "s", "note"):
-        table.add_column(heading, justify="right" if heading in ("cases", "s") else "left")
+    table = Table(title=f"{report.metric}   ({settings})", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    table.add_column("layer", no_wrap=True)
+    table.add_column("property", ratio=1)
+    table.add_column("established by", no_wrap=True)
+    table.add_column("cases", justify="right", no_wrap=True)
+    table.add_column("s", justify="right", no_wrap=True)
     colour = {"ok": "green", "FAILED": "bold red", "open": "yellow"}
     for f in report.findings:
+        claim = Text(f.claim)
+        if f.note:
+            claim.append(f"\n{f.note}", style="dim")
         mark = Text(f.status, style=colour[f.status])
-        table.add_row(mark, f.layer, f.claim, f.how, f"{f.cases:,}", f"{f.seconds:.2f}", f.note)
+        table.add_row(mark, f.layer, claim, f.how, f"{f.cases:,}", f"{f.seconds:.2f}")
     console.print(table)
     for f in report.failures:
         console.print(Text(f"{f.layer}: {f.claim}\n  counterexample: {f.counterexample}", style="red"))
