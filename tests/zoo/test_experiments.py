@@ -168,7 +168,10 @@ def test_every_model_has_a_scheme(name: str, scale: Scale) -> None:
 @given(st.sampled_from(sorted(EXPERIMENTS)), st.floats(0.01, 1e4), st.floats(1, 10))
 def test_more_time_buys_no_fewer_epochs_or_images(name: str, minutes: float, factor: float) -> None:
     """And a plan keeps to its time unless it is already the least."""
-    short, long = (Plan.small(EXPERIMENTS[name], t, None, SPEED) for t in (minutes, factor * minutes))
+    short, long = (
+        Plan.small(EXPERIMENTS[name], t, None, SPEED, SIZES[EXPERIMENTS[name].data])
+        for t in (minutes, factor * minutes)
+    )
     assert short.epochs is not None
     assert long.epochs is not None
     assert 1 <= short.epochs <= long.epochs + 1 <= MOST_EPOCHS + 1  # one: more images may take the time of an epoch

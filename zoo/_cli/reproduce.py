@@ -94,7 +94,9 @@ def _list(device: str | None, json: bool) -> None:
     from zoo._experiments._plan import SIZES, measure
     from zoo._experiments._show import listing, show_listing
 
-    rows = listing({(data, scale.value): measure(data, scale.value, device) for data in SIZES for scale in Scale})
+    rows = listing(
+        {(name, scale.value): measure(SIZES[name], scale.value, device) for name in SIZES for scale in Scale}
+    )
     if json:
         print_json({"experiments": rows})
         return

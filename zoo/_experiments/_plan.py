@@ -20,6 +20,7 @@ from smoothing._noise import Noise
 from smoothing._representation import channels
 from zoo._certification import METHODS
 from zoo._checkpoint import write_atomically
+from zoo._data import Dataset
 from zoo._distributed import choose_device
 from zoo._experiments._declarations import VARIABLE, Experiment, Scale
 from zoo._experiments._schemes import make_scheme, votes_an_image
@@ -38,7 +39,7 @@ _PART = (3, 32, 32)  # certificates of larger images are timed on so many featur
 
 @attrs.frozen
 class Size:
-    """How large a data set is, known without its files."""
+    """How large a data set is."""
 
     shape: tuple[int, ...]
     q: int
@@ -46,8 +47,17 @@ class Size:
     train: int
     test: int
 
+    @classmethod
+    def of(cls, data: Dataset) -> Size:
+        """
+        >>> from zoo import load_data
+        >>> Size.of(load_data("digits")) == SIZES["digits"]
+        True
+        """
+        return cls(data.shape, data.q, data.classes, len(data.train), len(data.test))
 
-SIZES = {
+
+SIZES = {  # known without the files
     "digits": Size((1, 8, 8), 16, 10, 1438, 359),
     "cifar10": Size((3, 32, 32), 255, 10, 50_000, 10_000),
     "imagenet": Size((3, 224, 224), 255, 1000, 1_281_167, 50_000),
@@ -80,15 +90,16 @@ def recipe_of(scale: Scale, size: Size) -> Preset:
     return preset("paper" if scale == "paper" else "fast", size.train, size.shape)
 
 
-def cost(experiment: Experiment, scale: Scale, speed: Speed, epochs: int | None = None, images: int = 0) -> Cost:
-    """What `epochs` (None: the recipe's) and `images` (0: the experiment's) come to.
+def cost(
+    experiment: Experiment, scale: Scale, speed: Speed, size: Size, *, epochs: int | None = None, images: int = 0
+) -> Cost:
+    """What `epochs` (None: the recipe's) and `images` (0: the experiment's) come to on data of this size.
 
     >>> from zoo._experiments import find_experiment
-    >>> found = cost(find_experiment("digits"), "small", Speed(1e-3, 1e-4, 0), epochs=2, images=100)
+    >>> found = cost(find_experiment("digits"), "small", Speed(1e-3, 1e-4, 0), SIZES["digits"], epochs=2, images=100)
     >>> found.models, found.draws, found.votes, round(found.seconds, 1)
     (4, 11504, 129600, 24.5)
     """
-    size = SIZES[experiment.data]
     epochs = recipe_of(scale, size).recipe.epochs if epochs is None else epochs
     images = images or experiment.images or size.test
     models = experiment.models(scale).values()
@@ -99,9 +110,9 @@ def cost(experiment: Experiment, scale: Scale, speed: Speed, epochs: int | None 
     return Cost(len(models), draws, votes, certified, seconds)
 
 
-def measure(data: str, scale: Scale, device: str | torch.device | None = None, seconds: float = 0.3) -> Speed:
+def measure(size: Size, scale: Scale, device: str | torch.device | None = None, seconds: float = 0.3) -> Speed:
     """Time a few steps of the network of this scale on made-up images of this size; takes a second or a few."""
-    size, where = SIZES[data], choose_device(device)
+    where = choose_device(device)
     chosen = recipe_of(scale, size)
     scheme = Scheme.l1(6, size.shape, size.q)
     shape = (channels(scheme.representation, size.shape[0]), *size.shape[1:])
@@ -171,27 +182,27 @@ class Plan:
     estimated_seconds: float | None = None
 
     @classmethod
-    def small(cls, experiment: Experiment, minutes: float, images: int | None, speed: Speed) -> Plan:
+    def small(cls, experiment: Experiment, minutes: float, images: int | None, speed: Speed, size: Size) -> Plan:
         """Images up to a quarter of the time, and the rest for training: all models for the same number of epochs.
 
         One epoch and 20 images are the least, however short the time.
 
         >>> from zoo._experiments import find_experiment
-        >>> plan = Plan.small(find_experiment("digits"), 1.0, None, Speed(1e-4, 1e-5, 1e-3))
+        >>> plan = Plan.small(find_experiment("digits"), 1.0, None, Speed(1e-4, 1e-5, 1e-3), SIZES["digits"])
         >>> plan.epochs, plan.images
         (93, 359)
         """
-        seconds, cap = 60 * minutes, min(SIZES[experiment.data].test, experiment.small_images)
-        one = cost(experiment, "small", speed, 0, 1).seconds
+        seconds, cap = 60 * minutes, min(size.test, experiment.small_images)
+        one = cost(experiment, "small", speed, size, epochs=0, images=1).seconds
         chosen = images or max(FEWEST_IMAGES, min(cap, int(_CERTIFY_SHARE * seconds / one)))
-        an_epoch = cost(experiment, "small", speed, 1, 1).seconds - one
+        an_epoch = cost(experiment, "small", speed, size, epochs=1, images=1).seconds - one
         epochs = max(1, min(MOST_EPOCHS, int((seconds - chosen * one) / an_epoch)))
         return cls(experiment.name, minutes, epochs, chosen, round(chosen * one + epochs * an_epoch, 1))
 
     @classmethod
-    def paper(cls, experiment: Experiment, images: int | None) -> Plan:
+    def paper(cls, experiment: Experiment, images: int | None, size: Size) -> Plan:
         """The full recipe, on as many images as the paper certified."""
-        return cls(experiment.name, None, None, images or experiment.images or SIZES[experiment.data].test)
+        return cls(experiment.name, None, None, images or experiment.images or size.test)
 
     @property
     def expected(self) -> str:

@@ -12,10 +12,10 @@ import torch
 
 from ecm._errors import ECMError
 from zoo._certify import certify
-from zoo._data import Dataset, load_data
+from zoo._data import load_data
 from zoo._distributed import Workers, workers
 from zoo._experiments._declarations import Experiment, Scale, find_experiment
-from zoo._experiments._plan import SIZES, Plan, measure
+from zoo._experiments._plan import Plan, Size, measure
 from zoo._experiments._schemes import make_scheme
 from zoo._experiments._table import Reproduction, collect
 from zoo._load import RUNS
@@ -52,12 +52,12 @@ def reproduce(
         raise ECMError(f"images = {images}: write a number of test images >= 1")
     folder = Path(out) if out is not None else default_folder(experiment, scale)
     data = load_data(experiment.data, root)
-    _require_size(experiment, data)
+    size = Size.of(data)
     with workers(device) as here:
         if scale == "paper":
-            plan = Plan.paper(experiment, images)
+            plan = Plan.paper(experiment, images, size)
         else:
-            plan = _small_plan(experiment, minutes, images, folder, here)
+            plan = _small_plan(experiment, size, (minutes, images), folder, here)
         models = experiment.models(scale)
         if here.leads:
             epochs = "the recipe's" if plan.epochs is None else plan.epochs
@@ -87,14 +87,17 @@ def default_folder(experiment: Experiment, scale: Scale) -> Path:
     return RUNS / "reproduce" / ("paper" if scale == "paper" else f"{experiment.name}-small")
 
 
-def _small_plan(experiment: Experiment, minutes: float | None, images: int | None, folder: Path, here: Workers) -> Plan:
+def _small_plan(
+    experiment: Experiment, size: Size, asked: tuple[float | None, int | None], folder: Path, here: Workers
+) -> Plan:
     """The plan that the folder holds, or a new one, timed by one process."""
+    minutes, images = asked
     before = Plan.read(folder)
     here.wait()
     if before is None:
         if here.leads:
-            speed = measure(experiment.data, "small", here.device)
-            Plan.small(experiment, minutes or experiment.minutes, images, speed).write(folder)
+            speed = measure(size, "small", here.device)
+            Plan.small(experiment, minutes or experiment.minutes, images, speed, size).write(folder)
         here.wait()
         before = Plan.read(folder)
         assert before is not None
@@ -104,11 +107,3 @@ def _small_plan(experiment: Experiment, minutes: float | None, images: int | Non
             "can only go on like that: leave --minutes out, or choose another --out"
         )
     return before if images is None else attrs.evolve(before, images=images)
-
-
-def _require_size(experiment: Experiment, data: Dataset) -> None:
-    size = SIZES[experiment.data]
-    if (data.shape, data.q) != (size.shape, size.q):
-        raise ECMError(
-            f"{data.name} has images of shape {data.shape} with q = {data.q}, not {size.shape} with q = {size.q}"
-        )

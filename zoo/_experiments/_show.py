@@ -9,7 +9,7 @@ from rich.table import Table
 from zoo._certification import METHODS
 from zoo._experiments._checks import Verdict
 from zoo._experiments._declarations import EXPERIMENTS, Panel, Scale
-from zoo._experiments._plan import Cost, Plan, Speed, cost
+from zoo._experiments._plan import SIZES, Cost, Plan, Speed, cost
 from zoo._experiments._table import Cell, Reproduction
 
 _WIDTH = 170  # columns that the widest table needs
@@ -86,10 +86,11 @@ def listing(speeds: dict[tuple[str, Scale], Speed]) -> list[dict[str, object]]:
     """What each experiment costs at both scales, as plain data; times are for this machine."""
     rows: list[dict[str, object]] = []
     for experiment in EXPERIMENTS.values():
-        paper = cost(experiment, "paper", speeds[experiment.data, "paper"])
+        size = SIZES[experiment.data]
+        paper = cost(experiment, "paper", speeds[experiment.data, "paper"], size)
         speed = speeds[experiment.data, "small"]
-        plan = Plan.small(experiment, experiment.minutes, None, speed)
-        small = cost(experiment, "small", speed, plan.epochs, plan.images)
+        plan = Plan.small(experiment, experiment.minutes, None, speed, size)
+        small = cost(experiment, "small", speed, size, epochs=plan.epochs, images=plan.images)
         rows.append(
             {
                 "name": experiment.name,
