@@ -94,6 +94,7 @@ def _list(device: str | None, json: bool) -> None:
     from zoo._experiments._plan import SIZES, measure
     from zoo._experiments._show import listing, show_listing
 
+    typer.echo("timing a few steps of each network on this machine ...", err=True)
     rows = listing(
         {(name, scale.value): measure(SIZES[name], scale.value, device) for name in SIZES for scale in Scale}
     )
