@@ -141,6 +141,9 @@ def test_a_batch_gives_what_single_images_give() -> None:
         certify(v, x, scheme, 3) for v, x in zip(votes, levels, strict=True)
     ]
     assert list(certify_all(votes, None, scheme, 3)) == [certify(v, None, scheme, 3) for v in votes]
+    for fewer in ((votes, levels[:4]), (votes[:4], levels)):
+        with pytest.raises(ValueError, match="shorter|longer"):
+            list(certify_all(*fewer, scheme, 3))
 
 
 # ---- units -----------------------------------------------------------------------------------------------
