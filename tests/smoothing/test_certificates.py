@@ -142,7 +142,7 @@ def test_a_batch_gives_what_single_images_give() -> None:
     ]
     assert list(certify_all(votes, None, scheme, 3)) == [certify(v, None, scheme, 3) for v in votes]
     for fewer in ((votes, levels[:4]), (votes[:4], levels)):
-        with pytest.raises(ValueError, match="shorter|longer"):
+        with pytest.raises(ValueError, match=r"shorter|longer"):
             list(certify_all(*fewer, scheme, 3))
 
 
