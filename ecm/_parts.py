@@ -131,6 +131,7 @@ def density_inside(node: Node, z: Floats) -> Floats:
 
 def _nicer(formula: sympy.Expr) -> sympy.Expr:
     """The shortest of a few equal forms, as far as they come in time."""
+    formula = _again(formula)
     if formula.is_Rational:  # the usual case for masses; simplify alone takes half a second to load
         return formula
     if formula.has(sympy.Float):
@@ -138,8 +139,13 @@ def _nicer(formula: sympy.Expr) -> sympy.Expr:
     ways = [sympy.factor, sympy.expand_mul]
     if not formula.has(sympy.Function, Z):
         ways += [_one_root, sympy.simplify]
-    forms = [formula, *(within(_SECONDS_NICER, partial(way, formula), formula) for way in ways)]
+    forms = [formula, *(_again(within(_SECONDS_NICER, partial(way, formula), formula)) for way in ways)]
     return min(forms, key=lambda form: form.count_ops())
+
+
+def _again(formula: sympy.Expr) -> sympy.Expr:
+    """The same, put together anew: sympy may leave 3**(1/4)*3**(3/4) as it is until it is asked again."""
+    return formula.func(*formula.args) if formula.args else formula
 
 
 def _one_root(number: sympy.Expr) -> sympy.Expr:
