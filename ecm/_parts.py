@@ -140,7 +140,7 @@ def _nicer(formula: sympy.Expr) -> sympy.Expr:
     if not formula.has(sympy.Function, Z):
         ways += [_one_root, sympy.simplify]
     forms = [formula, *(_again(within(_SECONDS_NICER, partial(way, formula), formula)) for way in ways)]
-    return min(forms, key=lambda form: form.count_ops())
+    return min(forms, key=lambda form: (form.count_ops(), len(str(form))))
 
 
 def _again(formula: sympy.Expr) -> sympy.Expr:
