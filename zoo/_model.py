@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 WEIGHTS, CARD, SCHEME = "weights.safetensors", "card.json", "scheme.json"
 FORMAT = "ecm-model-1"
+NOISE_MEMORY = 2**30  # bytes; enough to keep the table of an arbitrary permutation a feature at B = 18000 on CIFAR
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -49,7 +50,7 @@ class Model:
         """The smoothed classifier of this base and scheme; `settings` are those of `SmoothedClassifier`."""
         from smoothing import SmoothedClassifier
 
-        return SmoothedClassifier(self.base, self.scheme, self.classes, **settings)
+        return SmoothedClassifier(self.base, self.scheme, self.classes, **{"memory": NOISE_MEMORY, **settings})
 
     @classmethod
     def read(cls, path: Path, network: nn.Module | None = None) -> Model:

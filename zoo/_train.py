@@ -23,7 +23,7 @@ from zoo._data import Dataset, Split, load_data
 from zoo._distributed import workers
 from zoo._errors import TrainingError
 from zoo._journal import Journal
-from zoo._model import CARD, Model, read_card, write_model
+from zoo._model import CARD, NOISE_MEMORY, Model, read_card, write_model
 from zoo._models import Base, build_network, default_model
 from zoo._objectives import OBJECTIVES
 from zoo._optim import Average, learning_rate, make_optimizer
@@ -106,7 +106,7 @@ def train(
         if here.leads:
             prepare(folder, resume)
         here.wait()
-        noise = Noise(scheme, here.device)
+        noise = Noise(scheme, here.device, NOISE_MEMORY)
         base = Base(network, *_statistics(noise, loaded.train, seed))
         run = Run(base, noise, loaded, recipe, seed, folder, here, identity, progress, checkpoint_seconds)
         began = time.time()
@@ -124,7 +124,7 @@ def train(
             finished = write_model(folder, base, scheme, card)
             (folder / CHECKPOINT).unlink(missing_ok=True)
         here.wait()
-        return finished
+        return finished if here.leads else attrs.evolve(finished, card=read_card(folder))
 
 
 def fit(run: Run) -> None:
@@ -223,7 +223,9 @@ def base_accuracy(
     return {"value": hits / count, "images": count, "how": "one random sample an image"}
 
 
-def make_scheme(metric: ECM | Scheme | str, data: Dataset, chosen: Preset, budget: int | None, pixel: bool) -> Scheme:
+def make_scheme(
+    metric: ECM | Scheme | str, data: Dataset, chosen: Preset, budget: int | None, pixel: bool = False
+) -> Scheme:
     """The scheme of a run: the one given, or the preset's kind of design with B outcomes."""
     if isinstance(metric, Scheme):
         if pixel and not metric.pixel:
