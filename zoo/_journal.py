@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -24,7 +25,7 @@ class Journal:
     def __init__(self, folder: Path | None, title: str, steps: int, start: int, show: bool) -> None:
         self.path = None if folder is None else folder / "metrics.jsonl"
         self.steps, self.start, self.began = steps, start, time.monotonic()
-        self.told = self.began
+        self.told, self.shown = self.began, -math.inf
         self.board: Any = None
         self.console = Console(stderr=True, quiet=not (show and folder))
         self.progress = Progress(
@@ -87,12 +88,16 @@ class Journal:
             self.console.print(f"step {step} of {self.steps}  {status}", highlight=False, soft_wrap=True)
 
     def epoch(self, row: dict[str, Any]) -> None:
-        """A line for the file, and for the terminal."""
+        """A line for the file, and for the terminal; short epochs are shown about once a second, and the last one."""
         self._write("a", json.dumps(row) + "\n")
         if self.board is not None:
             for name, value in row.items():
                 if name not in ("epoch", "step"):
                     self.board.add_scalar(name, value, row["step"])
+        now = time.monotonic()
+        if now - self.shown < 1 and row["step"] < self.steps:
+            return
+        self.shown = now
         self.console.print(
             f"epoch {row['epoch']:>4}  loss {row['loss']:.3f}  base accuracy {row['train_base_accuracy']:.1%} train, "
             f"{row['test_base_accuracy']:.1%} test  lr {row['lr']:.4f}  {row['seconds']:.1f} s",
