@@ -162,6 +162,11 @@ def test_roots_are_the_largest_double_that_fits(base: Fraction, exponent: str, s
     assert (found == 0.0 and base == 0) or (fits(found) and not fits(math.nextafter(found, math.inf)))
 
 
+def test_a_root_beyond_the_doubles_is_the_largest_double() -> None:
+    """Never infinity, which would certify everything."""
+    assert root_below(Fraction(10) ** 200, Fraction(2), strict=False) == math.nextafter(math.inf, 0)
+
+
 @given(radius=FRACTIONS, closed=st.booleans(), rho=FRACTIONS)
 def test_lp_radius_and_covers_lp_agree(radius: Fraction, closed: bool, rho: Fraction) -> None:
     """covers_lp decides exactly; lp_radius is the largest double it covers."""
