@@ -146,11 +146,11 @@ def test_a_users_own_network_must_be_passed(tmp_path: Path) -> None:
 def test_models_are_found_by_folder_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path, or a name in `runs`; a name that is nearly right is suggested."""
     monkeypatch.chdir(tmp_path)
-    tiny_model(tmp_path / "runs" / "digits-l0.5-a2")
-    assert find_model("digits-l0.5-a2") == Path("runs/digits-l0.5-a2")
-    assert load("digits-l0.5-a2").classes == 2
-    with pytest.raises(ModelError, match=r"did you mean 'digits-l0\.5-a2'"):
-        load("digits-l0.5-a3")
+    tiny_model(tmp_path / "runs" / "tiny-l0.5-a2")
+    assert find_model("tiny-l0.5-a2") == Path("runs/tiny-l0.5-a2")
+    assert load("tiny-l0.5-a2").classes == 2
+    with pytest.raises(ModelError, match=r"did you mean 'tiny-l0\.5-a2'"):
+        load("tiny-l0.5-a3")
     (tmp_path / "runs" / "begun").mkdir()
     with pytest.raises(ModelError, match="no finished model"):
         load("runs/begun")

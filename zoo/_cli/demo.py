@@ -69,7 +69,9 @@ def demo(
 
     step("5. The report")
     page = report(out)
-    console.print(f"open [bold]{page.resolve()}[/bold] in a browser; it needs no network", highlight=False)
+    console.print(
+        f"open [bold]{page.resolve()}[/bold] in a browser; it needs no network", highlight=False, soft_wrap=True
+    )
     console.print(f"done in {time.monotonic() - began:.0f} s")
 
 
