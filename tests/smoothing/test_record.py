@@ -16,6 +16,7 @@ from smoothing import (
     RecordError,
     Scheme,
     SmoothedClassifier,
+    data_fingerprint,
     digest,
     model_fingerprint,
     vote_dataset,
@@ -171,3 +172,11 @@ def test_a_models_fingerprint_is_its_weights() -> None:
     weight[0, 0] = torch.nextafter(weight[0, 0], torch.tensor(9.0))
     assert model_fingerprint(copy) != model_fingerprint(base)
     assert model_fingerprint(base.bfloat16()) != model_fingerprint(copy)
+
+
+def test_a_data_set_has_one_fingerprint_whatever_holds_it() -> None:
+    """Arrays and tensors of the same bytes, type and shape are the same data; others are not."""
+    array = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    assert data_fingerprint(array) == data_fingerprint(torch.from_numpy(array))
+    assert data_fingerprint(array) != data_fingerprint(array.reshape(2, 4, 3))
+    assert data_fingerprint(array) != data_fingerprint(array.astype(np.int64))
