@@ -9,6 +9,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 import attrs
 
+from ecm._errors import ECMError
+
 How = Literal["symbolic proof", "rigorous bounds", "exact check", "exhaustive", "Hypothesis", "numeric", "not checked"]
 S = TypeVar("S")
 
@@ -110,7 +112,7 @@ def run_checks(
             continue
         try:
             evidence = check.run(setting)
-        except Counterexample as found:
+        except (Counterexample, ECMError) as found:  # the library's own refusal names the case as well
             spent = time.monotonic() - start
             yield Finding(check.layer, check.claim, "exact check", 0, spent, False, "", str(found))
         except Exception as error:  # a crash of the code under test must show as a failure of the run

@@ -106,6 +106,10 @@ def _coupling(setting: Setting) -> Evidence:
         weights = scheme.weights if scheme.weights is not None else np.ones(scheme.samples, dtype=np.int64)
         if int(weights.sum()) != setting.budget or weights.min() < 1:
             raise Counterexample(f"{name}: the samples weigh {weights.sum()}, not B = {setting.budget}")
+        if not 0 <= scheme.offsets.min() <= scheme.offsets.max() < setting.budget:
+            raise Counterexample(
+                f"{name}: offsets {scheme.offsets.min()}..{scheme.offsets.max()}, B = {setting.budget}"
+            )
         if scheme.pixel:
             every = scheme.outcome(np.arange(scheme.features)[:, None], np.arange(scheme.samples)[None, :])
             if (every.reshape(*shape, -1) != every.reshape(*shape, -1)[:1]).any():
@@ -289,8 +293,8 @@ def _early(setting: Setting) -> Evidence:
 
 
 CHECKS: tuple[Check[Setting], ...] = (
-    Check("noise", "the noise kernel gives the bins of the definition", _kernel),
     Check("coupling", "every feature sees every outcome once", _coupling),
+    Check("noise", "the noise kernel gives the bins of the definition", _kernel),
     Check("smoothing", "smoothed counts are Lipschitz for any base function", _lipschitz),
     Check("certificate", "every point of a certified ball keeps its class", _certificates),
     Check("certificate", "an early stop gives the answer of the full vote", _early),

@@ -27,8 +27,9 @@ import smoothing._early
 import smoothing._noise
 import smoothing._representation
 from ecm import ECM, Allocation, Design, Outcomes, Profile, QuantizedLaw
-from ecm._findings import run_checks
+from ecm._findings import Finding, run_checks
 from ecm._law import Law
+from ecm._rounding import floor_weights
 from ecm.verification import Setting, all_checks
 from smoothing._certificates import Certificate
 from smoothing._certificates._tally import Tally
@@ -158,8 +159,13 @@ def allocation_misreported(patch: Patch) -> None:
 
 
 def allocation_not_optimal(patch: Patch) -> None:
-    """The search stops at its starting point and says it is done."""
-    patch.setattr(ecm._dynamic, "least_key", lambda tube, start: (tube.key(start // 2), np.minimum(start, start // 2)))
+    """The search stops at the law rounded down, which is sound, and says that it is done."""
+
+    def first(tube: Any, _: Any) -> tuple[int, Any]:
+        found = floor_weights(tube)
+        return tube.key(found), found
+
+    patch.setattr(ecm._dynamic, "least_key", first)
     patch.setattr(ecm._dynamic, "densest", lambda lower, upper: None)
 
 
@@ -230,8 +236,10 @@ def component_ignored(patch: Patch) -> None:
     original = Noise.__init__
 
     def make(self: Noise, scheme: Scheme, *args: Any, **kwargs: Any) -> None:
+        real = scheme.component
+        scheme.__dict__["component"] = np.zeros_like(real)
         original(self, scheme, *args, **kwargs)
-        self._place = self._place % (2 * scheme.total)
+        scheme.__dict__["component"] = real
 
     patch.setattr(Noise, "__init__", make)
 
@@ -398,12 +406,9 @@ def setting_of(metric: ECM) -> Setting:
     return Setting(metric, q=8, budget=60, examples=100)
 
 
-def first_failure(metric: ECM) -> str | None:
-    """The layer of the first property that fails, or None."""
-    for finding in run_checks(all_checks(), setting_of(metric)):
-        if finding.passed is False:
-            return finding.layer
-    return None
+def first_failure(metric: ECM) -> Finding | None:
+    """The first property that fails, or None."""
+    return next((f for f in run_checks(all_checks(), setting_of(metric)) if f.passed is False), None)
 
 
 @pytest.mark.parametrize("metric", [ROOT, RGB], ids=str)
@@ -414,10 +419,12 @@ def test_without_a_fault_the_run_is_green(metric: ECM) -> None:
 
 @pytest.mark.parametrize("fault", [pytest.param(f, id=f.name) for f in FAULTS])
 def test_every_planted_fault_is_found(fault: Fault, monkeypatch: Patch, tmp_path: Any) -> None:
-    """A run fails, at the latest in the layer where the fault was planted or where its harm shows."""
+    """A run fails with a counterexample; a check that merely broke (the plant, say, missed its mark) does not count."""
     monkeypatch.setenv("ECM_CACHE", str(tmp_path))
     fault.plant(monkeypatch)
-    assert first_failure(fault.metric) is not None
+    found = first_failure(fault.metric)
+    assert found is not None
+    assert not found.note, found.counterexample
 
 
 def test_there_are_faults_in_every_layer() -> None:
