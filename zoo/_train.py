@@ -23,6 +23,7 @@ from zoo._data import Dataset, Split, load_data
 from zoo._distributed import workers
 from zoo._errors import TrainingError
 from zoo._journal import Journal
+from zoo._load import load
 from zoo._model import CARD, NOISE_MEMORY, Model, read_card, write_model
 from zoo._models import Base, build_network, default_model
 from zoo._objectives import OBJECTIVES
@@ -31,6 +32,7 @@ from zoo._random import generator, key_seed
 from zoo._recipe import Preset
 from zoo._recipe import preset as find_preset
 from zoo._run import CHECKPOINT, Run, diverged, prepare, require_same, restore, save, stop_signal
+from zoo._start import take_weights
 
 LIVE_IMAGES = 2000  # test images on which the base accuracy is watched during a run
 Network = str | nn.Module | Callable[[int, int], nn.Module]
@@ -41,6 +43,7 @@ def train(
     data: Any = "digits",
     *,
     model: Network | None = None,
+    start: Model | str | os.PathLike[str] | None = None,
     preset: str = "fast",
     epochs: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -58,9 +61,10 @@ def train(
 
     `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`. `model` is a name,
     a module or a factory `fn(in_channels, num_classes)`. `budget` is B: by default `ecm.default_budget`, or
-    1000/g(1) with the preset `paper`. With `pixel` the channels of a pixel share their outcomes, for the sparse threat
-    (`g = sign(z)/alpha` then counts pixels). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
-    `objective="stability"`.
+    1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) of the same network whose weights are
+    the first ones, such as one for a smaller alpha; without `model` its network is taken. With `pixel` the channels of
+    a pixel share their outcomes, for the sparse threat (`g = sign(z)/alpha` then counts pixels). `changes` replace
+    settings of the preset's `Recipe`, such as `lr=0.1` or `objective="stability"`.
 
     Each step shows every image at a random sample t of the scheme: the outcomes are those of the certification. The run
     can be killed at any time; the same call resumes it and, on a CPU with the same number of threads, ends with
@@ -79,12 +83,14 @@ def train(
     recipe = attrs.evolve(recipe, batch=min(recipe.batch, len(loaded.train)))
     scheme = make_scheme(metric, loaded, chosen, budget, pixel)
     folder = Path(out) if out is not None else Path("runs") / run_name(loaded, scheme, preset)
+    begun = load(start) if isinstance(start, str | os.PathLike) else start
     with workers(device) as here, torch.random.fork_rng(enabled=True):
         if recipe.batch % here.world:
             raise TrainingError(f"a batch of {recipe.batch} images is not shared evenly by {here.world} processes")
         torch.manual_seed(key_seed("init", seed))
         shape = (channels(scheme.representation, loaded.shape[0]), *loaded.shape[1:])
-        name, network = build_network(model or chosen.model or default_model(loaded.shape), shape, loaded.classes)
+        wanted = model or (begun and begun.card["model"]["name"]) or chosen.model or default_model(loaded.shape)
+        name, network = build_network(wanted, shape, loaded.classes)
         card: dict[str, Any] = {
             "name": folder.name,
             "model": {"name": name, "input_shape": list(shape), "classes": loaded.classes},
@@ -98,6 +104,8 @@ def train(
             },
             "training": {"preset": preset, "seed": seed, **attrs.asdict(recipe)},
         }
+        if begun is not None:
+            card["training"]["start"] = {"name": begun.name, "weights": begun.card["weights"]}
         identity = {"scheme": scheme.fingerprint, **{part: card[part] for part in ("model", "data", "training")}}
         if resume and (folder / CARD).exists():
             require_same(folder, {**read_card(folder)}, identity)
@@ -108,6 +116,8 @@ def train(
         here.wait()
         noise = Noise(scheme, here.device, NOISE_MEMORY)
         base = Base(network, *_statistics(noise, loaded.train, seed))
+        if begun is not None:
+            take_weights(base, begun)
         run = Run(base, noise, loaded, recipe, seed, folder, here, identity, progress, checkpoint_seconds)
         began = time.time()
         fit(run)
