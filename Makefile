@@ -4,12 +4,13 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
+ROOT   := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: help setup demo test check format bench mutate docs clean
+.PHONY: help setup demo test test-browser check format bench mutate docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -26,6 +27,12 @@ demo: $(READY)  ## declare, derive, train, certify and report on embedded data, 
 
 test: check  ## lint, types and the whole test suite
 	ECM_CACHE=$$(mktemp -d) OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist worksteal
+
+test-browser: $(READY)  ## the pages in a real browser, which is installed first (`make test` skips them without one)
+	@{ command -v chromium && command -v chromedriver; } >/dev/null || \
+		{ $(ROOT) apt-get update -qq && $(ROOT) apt-get install -y -qq --no-install-recommends chromium chromium-driver; } || \
+		{ echo "Cannot install the browser from here. On Debian, as root: apt-get install chromium chromium-driver"; exit 1; }
+	ECM_CACHE=$$(mktemp -d) OMP_NUM_THREADS=1 $(PYTEST) tests/browser
 
 check: $(READY)  ## ruff (lint and format) and mypy --strict
 	$(BIN)/ruff check .
