@@ -25,7 +25,7 @@ class Recipe:
     zoo._errors.TrainingError: objective = 'stabilty': write one of noisy, stability, consistency
     """
 
-    epochs: int  # passes over the training images
+    epochs: int  # passes over the training images; 0 keeps the weights that a run starts with
     batch: int = 256  # images a step, over all processes together
     objective: str = "noisy"  # a name in OBJECTIVES
     schedule: Schedule = "one_cycle"  # after the warm-up: a straight line, or half a cosine, down to lr * final
@@ -46,7 +46,7 @@ class Recipe:
         if self.schedule not in ("one_cycle", "cosine"):
             raise TrainingError(f"schedule = {self.schedule!r}: write one of one_cycle, cosine")
         ranges: dict[str, tuple[float, float]] = {
-            "epochs": (1, 10**6),
+            "epochs": (0, 10**6),
             "batch": (1, 10**6),
             "lr": (0, 1e3),
             "warmup": (0, 1),

@@ -11,16 +11,18 @@ from zoo._models import Base
 
 
 def take_weights(base: Base, start: Model) -> None:
-    """Put the weights of `start` into `base`, which is of the same network; the normalisation stays that of `base`.
+    """Put the weights of `start`, its normalisation included, into `base`, which is of the same network.
 
     The first layer may read another representation: a kernel over the planes of the old one is summed over them and
-    shared evenly by the planes of the new one, so that the network begins with nearly the same function.
+    shared evenly by the planes of the new one, so that the network begins with nearly the same function. The
+    normalisation is then that of `base`.
     """
     ours, theirs = base.state_dict(), start.base.state_dict()
     if ours.keys() != theirs.keys():
         network = start.card["model"]["name"]
         raise TrainingError(f"start = {start.name}: its network {network!r} is not the one to train")
-    for name in theirs.keys() - {"mean", "std"}:
+    same = base.mean.shape == start.base.mean.shape
+    for name in theirs.keys() - (set() if same else {"mean", "std"}):
         new, old = ours[name], _for_planes(theirs[name], ours[name], start.scheme)
         if old.shape != new.shape:
             raise TrainingError(
@@ -31,8 +33,8 @@ def take_weights(base: Base, start: Model) -> None:
 
 
 def _for_planes(old: Tensor, new: Tensor, scheme: Scheme) -> Tensor:
-    """A kernel [out, planes * channels, ...], or a matrix over the planes of all features, for the number of planes that
-    `new` reads; `old` itself where it is neither."""
+    """A kernel [out, planes * channels, ...], or a matrix over the planes of all features, for as many planes as `new`
+    reads; `old` itself where it is neither."""
     channels = scheme.features if old.ndim == 2 else scheme.shape[0]
     if old.ndim < 2 or old.ndim != new.ndim or old.shape[1] == new.shape[1]:
         return old

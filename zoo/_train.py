@@ -62,9 +62,10 @@ def train(
     `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`. `model` is a name,
     a module or a factory `fn(in_channels, num_classes)`. `budget` is B: by default `ecm.default_budget`, or
     1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) of the same network whose weights are
-    the first ones, such as one for a smaller alpha; without `model` its network is taken. With `pixel` the channels of
-    a pixel share their outcomes, for the sparse threat (`g = sign(z)/alpha` then counts pixels). `changes` replace
-    settings of the preset's `Recipe`, such as `lr=0.1` or `objective="stability"`.
+    the first ones, such as one for a smaller alpha; without `model` its network is taken, and the learning rate is half
+    the preset's. With `pixel` the channels of a pixel share their outcomes, for the sparse threat (`g = sign(z)/alpha`
+    then counts pixels). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
+    `objective="stability"`.
 
     Each step shows every image at a random sample t of the scheme: the outcomes are those of the certification. The run
     can be killed at any time; the same call resumes it and, on a CPU with the same number of threads, ends with
@@ -79,11 +80,12 @@ def train(
     """
     loaded = load_data(data, root)
     chosen = find_preset(preset, len(loaded.train), loaded.shape)
-    recipe = chosen.recipe.changed(changes if epochs is None else {**changes, "epochs": epochs})
+    begun = load(start) if isinstance(start, str | os.PathLike) else start
+    usual = chosen.recipe if begun is None else attrs.evolve(chosen.recipe, lr=chosen.recipe.lr / 2)
+    recipe = usual.changed(changes if epochs is None else {**changes, "epochs": epochs})
     recipe = attrs.evolve(recipe, batch=min(recipe.batch, len(loaded.train)))
     scheme = make_scheme(metric, loaded, chosen, budget, pixel)
     folder = Path(out) if out is not None else Path("runs") / run_name(loaded, scheme, preset)
-    begun = load(start) if isinstance(start, str | os.PathLike) else start
     with workers(device) as here, torch.random.fork_rng(enabled=True):
         if recipe.batch % here.world:
             raise TrainingError(f"a batch of {recipe.batch} images is not shared evenly by {here.world} processes")

@@ -11,7 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
@@ -19,6 +21,7 @@ from typer.testing import CliRunner, Result
 from ecm._errors import ECMError
 from smoothing import Scheme
 from zoo._certification import METHODS
+from zoo._checkpoint import load_tensors
 from zoo._experiments import EXPERIMENTS, Experiment, find_experiment
 from zoo._experiments._checks import check, judge, paired_interval
 from zoo._experiments._declarations import BASELINE, VARIABLE, Claim, Panel, Scale
@@ -27,6 +30,7 @@ from zoo._experiments._plan import MOST_EPOCHS, SIZES, Plan, Speed
 from zoo._experiments._reproduce import reproduce
 from zoo._experiments._schemes import make_scheme, votes_an_image
 from zoo._experiments._table import Reproduction, certified_images
+from zoo._model import read_card
 from zoo.cli import app
 
 TABLES = [published(name) for name in ("table1-half", "table1-third", "representations", "seeds", "permutations")]
@@ -135,7 +139,8 @@ def test_names_of_runs_tell_models_apart() -> None:
     seen: dict[str, Any] = {}
     for experiment in EXPERIMENTS.values():
         for name, (family, alpha) in experiment.models("paper").items():
-            facts = (family.p, family.objective, family.representation, family.coupling, family.seed, family.pixel)
+            facts: tuple[Any, ...] = (family.p, family.objective, family.representation, family.coupling, family.seed)
+            facts += (family.pixel, family.kind, family.kind and family.per_alpha)
             assert seen.setdefault(name, (experiment.data, alpha, *facts)) == (experiment.data, alpha, *facts)
     assert len(set(seen.values())) == len(seen)
     table1 = find_experiment("table1")
@@ -321,6 +326,29 @@ def test_an_interrupted_command_says_how_to_go_on(monkeypatch: pytest.MonkeyPatc
     assert shown.exit_code == 130
     assert "step 7 of 9" in shown.stderr
     assert "go on with: ecm reproduce digits" in shown.stderr
+
+
+def test_a_model_that_borrows_votes_with_the_weights_of_the_usual_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Other designs and offsets, the same weights; and models of so many epochs are shared by experiments."""
+    panel = EXPERIMENTS["digits"].panels[0]
+    usual = attrs.evolve(VARIABLE, alphas=(3,), small=(3,))
+    few = attrs.evolve(usual, label="few", kind="periodic", per_alpha=16, borrows=True)
+    seed = attrs.evolve(usual, label="seed", seed=1, borrows=True)
+    other = attrs.evolve(EXPERIMENTS["digits"], name="other", panels=(attrs.evolve(panel, families=(few, seed)),))
+    assert list(other.models("small")) == ["digits-l0.5-a3", "digits-l0.5-a3-periodic16", "digits-l0.5-a3-seed1"]
+    monkeypatch.setitem(EXPERIMENTS, "other", other)
+    settings: dict[str, Any] = {"epochs": 1, "images": 4, "out": tmp_path, "device": "cpu", "progress": False}
+    done = reproduce("other", **settings)
+    first, *rest = [
+        load_tensors(tmp_path / name / "weights.safetensors")[0]["network.1.weight"] for name in done.models
+    ]
+    assert all(torch.equal(first, one) for one in rest)
+    assert {run.certification.scheme.total for run in done.models.values()} == {384, 48}
+    assert read_card(tmp_path / "digits-l0.5-a3-seed1")["training"]["start"]["name"] == "digits-l0.5-a3"
+    with pytest.raises(ECMError, match="give one of the two"):
+        reproduce("digits", epochs=2, minutes=3)
 
 
 def test_the_list_says_what_everything_costs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,27 @@ def test_a_finished_run_is_returned_and_another_one_is_not_overwritten(table: Da
     train(METRIC, table, out=out, lr=0.3, resume=False, **TINY)
 
 
+def test_a_run_can_start_from_a_finished_model(tmp_path: Path) -> None:
+    """Its network and normalisation are taken; without any epoch the function is the same, under another scheme too; a
+    layer that reads fewer planes sums the kernels, so a bin without width looks the same to it."""
+    settings: dict[str, Any] = {"progress": False, "device": "cpu", "model": "small_cnn", "budget": 8}
+    first = train("z/2", "digits", epochs=1, out=tmp_path / "first", **settings)
+    same = train("z**0.5/3", "digits", start=tmp_path / "first", epochs=0, budget=12, out=tmp_path / "same")
+    shown = torch.rand(4, 2, 8, 8)
+    assert torch.equal(first.base(shown), same.base(shown))
+    assert same.card["training"]["start"] == {"name": "first", "weights": first.card["weights"]}
+    scheme = Scheme(first.scheme.design, (1, 8, 8), representation="center")
+    center = train(scheme, "digits", start=first, epochs=0, out=tmp_path / "center", progress=False)
+    both = torch.cat([shown[:, :1]] * 2, 1)
+    stems = center.base.network.stem(shown[:, :1]), first.base.network.stem(both)
+    assert torch.allclose(*stems, atol=1e-5)
+    with pytest.raises(TrainingError, match="'small_cnn' is not the one to train"):
+        train("z/2", "digits", model="mlp", start=first, out=tmp_path / "mlp", progress=False)
+    few = Dataset.from_arrays((np.zeros((40, 1, 8, 8), int), np.arange(40) % 2), q=16, name="few")
+    with pytest.raises(TrainingError, match="same data and classes"):
+        train("z/2", few, start=first, out=tmp_path / "few", progress=False)
+
+
 def test_a_scheme_can_be_given_whole(table: Dataset, tmp_path: Path) -> None:
     """Fixed Lambda, global Lambda, permutations: a scheme is taken as it is, if it fits the data."""
     scheme = Scheme.l1(2, shape=(6,), q=15, coupling="permutation", representation="center_error")

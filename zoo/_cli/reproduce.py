@@ -30,9 +30,17 @@ def reproduce(
     minutes: Annotated[
         float | None, typer.Option(help="Time for the small scale.", show_default="the experiment's, see --list")
     ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Train so long instead of sizing it to --minutes.", show_default="sized to time"),
+    ] = None,
     images: Annotated[
         int | None,
         typer.Option("--images", "-n", min=1, help="Test images to certify.", show_default="paper's, or sized to time"),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="A model whose weights every training begins with.", show_default="weights drawn anew"),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where the runs are kept.", show_default="runs/reproduce/...")
@@ -55,6 +63,8 @@ def reproduce(
 
         ecm reproduce table1 --minutes 120 --data DATA
 
+        ecm reproduce table1 --epochs 6 --images 500 --start cifar10-l0.5-a18 --data DATA
+
         torchrun --nproc-per-node 8 -m zoo reproduce table1 --scale paper
     """
     if list_:
@@ -70,7 +80,9 @@ def reproduce(
         scale=scale.value,
         root=data,
         minutes=minutes,
+        epochs=epochs,
         images=images,
+        start=start,
         out=out,
         device=device,
         progress=not json,

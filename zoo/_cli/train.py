@@ -33,8 +33,12 @@ def train(
             help="small_cnn, wide_resnet40_2, resnet18, resnet50 or mlp.", show_default="a fast one for the data"
         ),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="A model whose weights are the first ones.", show_default="weights drawn anew"),
+    ] = None,
     preset: Annotated[str, typer.Option(help="fast (for a CPU) or paper (the published recipe).")] = "fast",
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="preset's")] = None,
+    epochs: Annotated[int | None, typer.Option(min=0, help="Passes over the images.", show_default="preset's")] = None,
     budget: Annotated[
         int | None, typer.Option(min=1, help="How many outcomes, B.", show_default="128 alpha; paper: 1000 alpha")
     ] = None,
@@ -61,6 +65,8 @@ def train(
 
         ecm train "z**0.5/18" --dataset cifar10 --set objective=stability
 
+        ecm train "z**0.5/6" --dataset cifar10 --start cifar10-l0.5-a18 --epochs 6
+
         ecm train "sign(z)/25" --dataset cifar10 --pixel
 
         torchrun --nproc-per-node 8 -m zoo train "z**0.5/18" -d cifar10 --preset paper
@@ -74,6 +80,7 @@ def train(
             dataset,
             root=data,
             model=model,
+            start=start,
             preset=preset,
             epochs=epochs,
             budget=budget,

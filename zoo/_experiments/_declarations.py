@@ -12,6 +12,7 @@ from ecm._errors import ECMError
 from zoo._experiments._paper import Published, published, published_base
 
 Scale = Literal["paper", "small"]
+Kind = Literal["aperiodic", "periodic"]
 HALF, THIRD, ONE, ZERO = Fraction(1, 2), Fraction(1, 3), Fraction(1), Fraction(0)
 NONE_PUBLISHED = "a figure in the paper: no numbers published in the text"
 
@@ -22,7 +23,9 @@ class Family:
 
     `p` is that of the noise, g = z**p/alpha: 1 is the fixed Lambda of Levine & Feizi (2021), whose l1 certificates are
     converted to l_p; 0 is l0. `small` are the alphas of the small scale, () if the row is left out there. `seed` is
-    that of the scheme's offsets. `per_alpha`: B = per_alpha * alpha at the scale of the paper.
+    that of the scheme's offsets. `per_alpha`: B = per_alpha * alpha at the scale of the paper. `kind` fixes the kind of
+    design and B = per_alpha * alpha at both scales. `borrows`: at the small scale these models are not trained but take
+    the weights of the usual one, which has the same metric with the scale's own design, coupling and offsets.
     """
 
     label: str
@@ -35,6 +38,14 @@ class Family:
     seed: int = 0
     pixel: bool = False
     per_alpha: int = 1000
+    kind: Kind | None = None
+    borrows: bool = False
+
+    def lender(self, scale: Scale) -> Family | None:
+        """The models whose weights these ones take instead of being trained."""
+        if scale == "paper" or not self.borrows:
+            return None
+        return attrs.evolve(self, coupling="cyclic", seed=0, kind=None, per_alpha=1000, borrows=False)
 
     def at(self, scale: Scale) -> tuple[int, ...]:
         """The alphas of a scale."""
@@ -47,6 +58,7 @@ class Family:
         found = [self.representation] if self.representation != usual else []
         found += [self.coupling] if self.coupling != "cyclic" else []
         found += ["pixel"] if self.pixel else []
+        found += [f"{self.kind}{self.per_alpha}"] if self.kind else []
         return (*found, f"seed{self.seed}") if self.seed else tuple(found)
 
     def run_name(self, data: str, alpha: int) -> str:
@@ -115,13 +127,11 @@ class Experiment:
     note: str = ""
 
     def models(self, scale: Scale) -> dict[str, tuple[Family, int]]:
-        """Every model to train once, by the name of its folder."""
-        return {
-            family.run_name(self.data, alpha): (family, alpha)
-            for panel in self.panels
-            for family in panel.families
-            for alpha in family.at(scale)
-        }
+        """Every model to train once, by the name of its folder; those that lend their weights come first."""
+        found = [(family, alpha) for panel in self.panels for family in panel.families for alpha in family.at(scale)]
+        lenders = [(family.lender(scale), alpha) for family, alpha in found]
+        every = [(family, alpha) for family, alpha in lenders if family is not None] + found
+        return {family.run_name(self.data, alpha): (family, alpha) for family, alpha in every}
 
     def base(self, family: Family, alpha: int) -> float | None:
         """The published base accuracy (percent) of a model; there is one for models of the main text only."""
@@ -183,6 +193,13 @@ STABILITY_WINS = Claim(
     start={HALF: 50, THIRD: 450},
 )
 
+
+def _at_budget(kind: Kind, per_alpha: int) -> Family:
+    """Table 1's model for alpha = 6 with B = per_alpha * alpha votes; at the small scale always the same weights."""
+    label = f"{kind}, B = {per_alpha} alpha"
+    return attrs.evolve(VARIABLE, label=label, alphas=(6,), small=(6,), kind=kind, per_alpha=per_alpha, borrows=True)
+
+
 _TABLE1 = Experiment(
     name="table1",
     title="Table 1: CIFAR-10, p = 1/2 and 1/3, against l1 certificates converted to l_p",
@@ -192,17 +209,57 @@ _TABLE1 = Experiment(
             p=HALF,
             radii=HALF_RADII,
             table="table1-half",
-            families=(*_both(BASELINE, small=(18,)), *_both(VARIABLE, small=(18,))),
+            families=(*_both(BASELINE), *_both(VARIABLE, small=(18,))),
         ),
         Panel(
             p=THIRD,
             radii=THIRD_RADII,
             table="table1-third",
-            families=(*_both(BASELINE, small=(18,)), *_both(attrs.evolve(VARIABLE, p=THIRD), small=(18,))),
+            families=(*_both(BASELINE), *_both(attrs.evolve(VARIABLE, p=THIRD))),
         ),
     ),
     claims=(*_above("Variable Lambda", "L&F (2021) from l1"), STABILITY_WINS),
     minutes=120.0,
+)
+
+_ALPHA6 = Experiment(
+    name="alpha6",
+    title="CIFAR-10, alpha = 6: radii below those of Table 1",
+    data="cifar10",
+    panels=tuple(
+        Panel(
+            p=p,
+            radii=radii,
+            families=(
+                attrs.evolve(BASELINE, alphas=(6,), small=(6,)),
+                attrs.evolve(VARIABLE, p=p, alphas=(6,), small=(6,)),
+            ),
+        )
+        for p, radii in ((HALF, _radii(*range(1, 9))), (THIRD, _radii(*range(3, 25, 3))))
+    ),
+    claims=_above("Variable Lambda", "L&F (2021) from l1", stability=False),
+    note="not in the paper, whose tables begin at the radii 10 and 90",
+)
+
+_BUDGETS = Experiment(
+    name="budgets",
+    title="CIFAR-10, alpha = 6: certified accuracy against the number of votes",
+    data="cifar10",
+    panels=(
+        Panel(
+            p=HALF,
+            radii=_radii(*range(1, 9)),
+            families=(*(_at_budget("aperiodic", n) for n in (32, 64, 128, 256, 1000)), _at_budget("periodic", 1000)),
+        ),
+        Panel(
+            p=THIRD,
+            radii=_radii(*range(3, 25, 3)),
+            families=tuple(
+                attrs.evolve(family, p=THIRD) for family in (_at_budget("aperiodic", 128), _at_budget("periodic", 1000))
+            ),
+        ),
+    ),
+    note="not in the paper, which has B = 1000 alpha",
 )
 
 _LARGE_ALPHA = Experiment(
@@ -238,8 +295,8 @@ _REPRESENTATIONS = Experiment(
             families=(
                 *_both(attrs.evolve(BASELINE, small=(18,))),
                 *_both(attrs.evolve(VARIABLE, label="Center", representation="center", small=(18,))),
-                *_both(attrs.evolve(VARIABLE, label="Center Center", representation="center_center", small=(18,))),
-                *_both(attrs.evolve(VARIABLE, label="Center Error", representation="center_error", small=(18,))),
+                *_both(attrs.evolve(VARIABLE, label="Center Center", representation="center_center", small=())),
+                *_both(attrs.evolve(VARIABLE, label="Center Error", representation="center_error", small=())),
                 *_both(attrs.evolve(VARIABLE, label="Upper Lower", small=(18,))),
             ),
         ),
@@ -263,7 +320,13 @@ _SEEDS = Experiment(
             radii=HALF_RADII,
             table="seeds",
             families=tuple(
-                attrs.evolve(family, label=family.label.replace("Variable Lambda", f"Seed {seed}"), seed=seed)
+                attrs.evolve(
+                    family,
+                    label=family.label.replace("Variable Lambda", f"Seed {seed}"),
+                    seed=seed,
+                    small=family.small if seed < 2 else (),
+                    borrows=seed > 0,
+                )
                 for family in _both(attrs.evolve(VARIABLE, small=(18,)))
                 for seed in range(5)
             ),
@@ -283,7 +346,7 @@ _PERMUTATIONS = Experiment(
             table="permutations",
             families=(
                 *_both(attrs.evolve(VARIABLE, label="Cyclic", small=(18,))),
-                *_both(attrs.evolve(VARIABLE, label="Arbitrary", coupling="permutation", small=(18,))),
+                *_both(attrs.evolve(VARIABLE, label="Arbitrary", coupling="permutation", small=(18,), borrows=True)),
             ),
         ),
     ),
@@ -376,6 +439,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     for experiment in (
         _DIGITS,
         _TABLE1,
+        _ALPHA6,
+        _BUDGETS,
         _LARGE_ALPHA,
         _REPRESENTATIONS,
         _SEEDS,

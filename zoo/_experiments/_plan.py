@@ -103,7 +103,8 @@ def cost(
     epochs = recipe_of(scale, size).recipe.epochs if epochs is None else epochs
     images = images or experiment.images or size.test
     models = experiment.models(scale).values()
-    draws = sum(epochs * size.train * OBJECTIVES[family.objective].draws for family, _ in models)
+    trained = [family for family, _ in models if family.lender(scale) is None]
+    draws = sum(epochs * size.train * OBJECTIVES[family.objective].draws for family in trained)
     votes = sum(images * votes_an_image(family, alpha, size.q, scale) for family, alpha in models)
     certified = images * len(models)
     seconds = draws * speed.draw + votes * speed.vote + certified * speed.certificate

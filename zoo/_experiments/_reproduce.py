@@ -14,7 +14,7 @@ from ecm._errors import ECMError
 from zoo._certify import certify
 from zoo._data import load_data
 from zoo._distributed import Workers, workers
-from zoo._experiments._declarations import Experiment, Scale, find_experiment
+from zoo._experiments._declarations import Experiment, Family, Scale, find_experiment
 from zoo._experiments._plan import Plan, Size, measure
 from zoo._experiments._schemes import make_scheme
 from zoo._experiments._table import Reproduction, collect
@@ -28,7 +28,9 @@ def reproduce(
     scale: Scale = "small",
     root: str | os.PathLike[str] | None = None,
     minutes: float | None = None,
+    epochs: int | None = None,
     images: int | None = None,
+    start: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
     progress: bool = True,
@@ -38,8 +40,10 @@ def reproduce(
 
     `paper`: the published recipe on all its alphas. Its models lie in `runs/reproduce/paper`, where other experiments
     find them. `small`: the fast preset on a few alphas, with epochs and images sized to `minutes` by steps timed on
-    this machine, in `runs/reproduce/<name>-small`. `images` certifies so many test images instead. `say` is told what
-    happens. Under torchrun `train` and `certify` share their work among the processes.
+    this machine, in `runs/reproduce/<name>-small`. With `epochs` there is nothing to size: the models are those of
+    every experiment with so many epochs, and share the folder `runs/reproduce/<epochs>-epochs`. `images` certifies so
+    many test images instead. `start` is a model whose weights every training begins with (see `train`). `say` is told
+    what happens. Under torchrun `train` and `certify` share their work among the processes.
     """
     experiment = find_experiment(name)
     if scale not in ("paper", "small"):
@@ -50,40 +54,55 @@ def reproduce(
         raise ECMError(f"minutes = {minutes}: write a number above 0")
     if images is not None and images < 1:
         raise ECMError(f"images = {images}: write a number of test images >= 1")
-    folder = Path(out) if out is not None else default_folder(experiment, scale)
+    if epochs is not None and minutes is not None:
+        raise ECMError("minutes size the epochs: give one of the two")
+    if epochs is not None and (scale == "paper" or epochs < 1):
+        raise ECMError(f"epochs = {epochs}: write a number >= 1, at the small scale (the paper's recipe has its own)")
+    folder = Path(out) if out is not None else default_folder(experiment, scale, epochs)
     data = load_data(experiment.data, root)
     size = Size.of(data)
     with workers(device) as here:
         if scale == "paper":
             plan = Plan.paper(experiment, images, size)
+        elif epochs is not None:
+            plan = Plan(experiment.name, None, epochs, images or min(size.test, experiment.small_images))
         else:
             plan = _small_plan(experiment, size, (minutes, images), folder, here)
         models = experiment.models(scale)
         if here.leads:
-            epochs = "the recipe's" if plan.epochs is None else plan.epochs
-            say(f"{experiment.title}\n{len(models)} models, {epochs} epochs, {plan.images} images each{plan.expected}")
+            long = "the recipe's" if plan.epochs is None else plan.epochs
+            say(f"{experiment.title}\n{len(models)} models, {long} epochs, {plan.images} images each{plan.expected}")
         for number, (run, (family, alpha)) in enumerate(models.items(), 1):
             if here.leads:
                 say(f"[{number}/{len(models)}] {folder / run}")
             scheme = make_scheme(family, alpha, data.shape, data.q, scale)
-            settings: dict[str, Any] = {"objective": family.objective}
+            lender = family.lender(scale)
             train(
                 scheme,
                 data,
                 preset="paper" if scale == "paper" else "fast",
-                epochs=plan.epochs,
+                epochs=0 if lender else plan.epochs,
+                start=folder / lender.run_name(experiment.data, alpha) if lender else start,
                 out=folder / run,
                 device=device,
                 progress=progress,
-                **settings,
+                **settings(family),
             )
             certify(folder / run, data, limit=plan.images, device=device, progress=progress)
         here.wait()
         return collect(experiment, scale, folder)
 
 
-def default_folder(experiment: Experiment, scale: Scale) -> Path:
-    """Models of the full recipe are shared by all experiments; small ones belong to one experiment's plan."""
+def settings(family: Family) -> dict[str, Any]:
+    """What a row changes in the recipe."""
+    return {"objective": family.objective}
+
+
+def default_folder(experiment: Experiment, scale: Scale, epochs: int | None = None) -> Path:
+    """Models of the full recipe, or of a number of epochs, are shared by all experiments; those that are sized to a
+    time belong to one experiment's plan."""
+    if epochs is not None:
+        return RUNS / "reproduce" / f"{epochs}-epochs"
     return RUNS / "reproduce" / ("paper" if scale == "paper" else f"{experiment.name}-small")
 
 

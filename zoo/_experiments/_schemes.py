@@ -20,16 +20,17 @@ def budget(family: Family, alpha: int, q: int, scale: Scale) -> int:
     """
     if family.p in (0, 1):
         return alpha if family.p == 0 else alpha * q
-    if scale == "paper":
+    if scale == "paper" or family.kind:
         return family.per_alpha * alpha
     return _SMALL_GLOBAL * alpha if family.coupling == "global" else default_budget(ECM.lp(family.p, alpha), q)
 
 
 def make_scheme(family: Family, alpha: int, shape: tuple[int, ...], q: int, scale: Scale) -> Scheme:
     """`paper`: a periodic design in the published order. `small`: an aperiodic one, interleaved."""
-    periodic = scale == "paper" or family.p in (0, 1) or family.coupling == "global"
+    exact = family.p in (0, 1) or family.coupling == "global"
+    kind = family.kind or ("periodic" if scale == "paper" or exact else "aperiodic")
     metric = ECM.l0(alpha) if family.p == 0 else ECM.lp(family.p, alpha)
-    design = metric.design(budget(family, alpha, q, scale), q, kind="periodic" if periodic else "aperiodic")
+    design = metric.design(budget(family, alpha, q, scale), q, kind=kind)
     return Scheme(
         design,
         shape,
