@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from zoo._compare import Comparison, compare
     from zoo._curves import certified_curve, radius_histogram
     from zoo._data import DATASETS, Augmentation, Dataset, load_data
+    from zoo._experiments._reproduce import reproduce
+    from zoo._experiments._table import Reproduction
     from zoo._export import export
     from zoo._load import Listing, list_models, load
     from zoo._model import Model
@@ -55,6 +57,7 @@ _LAZY = {
     "MODELS": "_models",
     "Model": "_model",
     "Recipe": "_recipe",
+    "Reproduction": "_experiments._table",
     "certified_curve": "_curves",
     "certify": "_certify",
     "compare": "_compare",
@@ -65,6 +68,7 @@ _LAZY = {
     "radius_histogram": "_curves",
     "read_certification": "_certify",
     "report": "_report",
+    "reproduce": "_experiments._reproduce",
     "train": "_train",
 }
 
@@ -83,6 +87,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Recipe",
+    "Reproduction",
     "TrainingError",
     "certified_curve",
     "certify",
@@ -94,6 +99,7 @@ __all__ = [
     "radius_histogram",
     "read_certification",
     "report",
+    "reproduce",
     "train",
 ]
 

@@ -36,7 +36,9 @@ def reproduce(
     progress: bool = True,
     say: Callable[[str], None] = lambda text: None,
 ) -> Reproduction:
-    """Run the experiment `name` (see `EXPERIMENTS`) and return its table; what is in `out` already is not done again.
+    """Run an experiment of the paper and return its table; what is in `out` already is not done again.
+
+    `ecm reproduce --list` has the names.
 
     `paper`: the published recipe on all its alphas. Its models lie in `runs/reproduce/paper`, where other experiments
     find them. `small`: the fast preset on a few alphas, with epochs and images sized to `minutes` by steps timed on
@@ -44,6 +46,12 @@ def reproduce(
     every experiment with so many epochs, and share the folder `runs/reproduce/<epochs>-epochs`. `images` certifies so
     many test images instead. `start` is a model whose weights every training begins with (see `train`). `say` is told
     what happens. Under torchrun `train` and `certify` share their work among the processes.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as out:
+    ...     done = reproduce("digits", epochs=1, images=5, out=out, progress=False)
+    >>> done.images, list(done.models)
+    (5, ['digits-l1-a3', 'digits-l1-a6', 'digits-l0.5-a3', 'digits-l0.5-a6'])
     """
     experiment = find_experiment(name)
     if scale not in ("paper", "small"):

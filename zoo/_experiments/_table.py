@@ -5,6 +5,7 @@ Picking the best alpha at each radius on the test images themselves is the paper
 
 from __future__ import annotations
 
+import io
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,9 @@ class Trained:
     epochs: int
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Reproduction:
-    """An experiment that was run: its models by folder name, and the tables made of them."""
+    """An experiment that was run: its models by folder name, and the tables made of them, which it prints."""
 
     experiment: Experiment
     scale: Scale
@@ -81,6 +82,16 @@ class Reproduction:
             hits = certified_images(run, panel.p, radius, method)
             found.append(Cell(Accuracy(len(hits), run.images), run.smoothed_accuracy, alpha, hits))
         return max(found, key=lambda cell: (cell.certified.share, cell.clean.share))
+
+    def __repr__(self) -> str:
+        from rich.console import Console
+
+        from zoo._experiments._checks import check
+        from zoo._experiments._show import show
+
+        out = io.StringIO()
+        show(self, check(self), Console(file=out))
+        return out.getvalue().strip()
 
     def to_dict(self) -> dict[str, Any]:
         """The tables as plain data, accuracies as shares."""
