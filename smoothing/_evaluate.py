@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 
 import numpy as np
 import torch
@@ -11,7 +12,9 @@ from torch import Tensor, nn
 
 from smoothing._arrays import FromArrays
 from smoothing._errors import SchemeError, VoteError
+from smoothing._inference import Prepared, prepare
 from smoothing._noise import Noise
+from smoothing._parallel import in_order
 from smoothing._progress import progress_bar
 from smoothing._quantize import Images, levels
 from smoothing._scheme import Scheme
@@ -23,10 +26,13 @@ class Smoothed(nn.Module):
     `base` maps float32 inputs [n, planes * shape[0], *shape[1:]] in [0,1] to outputs [n, classes]; what it does with
     them (normalisation included) cannot touch the guarantee, as long as it is a function of that input alone.
 
-    `batch_size` is the number of (image, sample) pairs in one call of the base, `memory` (bytes) bounds the tensors of
-    the noise and may make batches smaller, `autocast` is the dtype of mixed precision (None: as the base is), and
-    `channels_last` how inputs of three axes are stored. None of these is part of the smoothed function, but they move
-    the last bits of the outputs: see `smoothing.measure_jitter`.
+    `batch_size` is the number of (image, sample) pairs in one call of the base (None: what suits its activations),
+    `memory` (bytes) bounds the tensors of the noise and may make batches smaller, `autocast` is the dtype of mixed
+    precision (None: as the base is), and `channels_last` how inputs of three axes are stored. None of these is part of
+    the smoothed function, but they move the last bits of the outputs: see `smoothing.measure_jitter`.
+
+    What is called is a copy of the base that computes the same faster (see `smoothing._inference`), on a CPU in as many
+    threads as PyTorch may use, each with batches of its own; or the base itself, if it cannot be traced.
     """
 
     def __init__(
@@ -35,13 +41,13 @@ class Smoothed(nn.Module):
         scheme: Scheme,
         classes: int,
         *,
-        batch_size: int = 256,
+        batch_size: int | None = None,
         memory: int = 2**28,
         autocast: torch.dtype | None = None,
         channels_last: bool = True,
     ) -> None:
         super().__init__()
-        if batch_size < 1:
+        if batch_size is not None and batch_size < 1:
             raise VoteError(f"batch_size = {batch_size}: at least one (image, sample) pair is evaluated at a time")
         if isinstance(base, FromArrays) and scheme.representation != "upper_lower":
             raise SchemeError(f"representation {scheme.representation}: a function of arrays reads upper_lower")
@@ -53,6 +59,7 @@ class Smoothed(nn.Module):
         self.autocast = autocast
         self.channels_last = channels_last
         self._made: Noise | None = None
+        self._copy: Prepared | None = None
 
     @property
     def device(self) -> torch.device:
@@ -71,9 +78,29 @@ class Smoothed(nn.Module):
         return levels(x, self.scheme.q, self.scheme.shape).to(self.device)
 
     @property
+    def prepared(self) -> Prepared:
+        """The base as it is called; made anew when the base or its weights have changed."""
+        some = np.random.RandomState(0).randint(self.scheme.q + 1, size=(1, *self.scheme.shape))
+        last = self.scheme.samples - 1
+        example = self.noise.inputs(torch.from_numpy(some), [0, last // 2, last], self.channels_last).flatten(0, 1)
+        with evaluating(self.base):
+            if self._copy is None or not self._copy.fits(self.base, example, self.channels_last):
+                self._copy = prepare(self.base, example, self.channels_last)
+        return self._copy
+
+    @property
     def group(self) -> int:
-        """How many images share a batch: 1, or as many as fit `batch_size` with all their samples."""
-        return max(1, min(self.batch_size, self.noise.chunk) // self.scheme.samples)
+        """How many images share a batch: 1, or as many as fit a batch with all their samples."""
+        return max(1, self._rows(self.prepared) // self.scheme.samples)
+
+    def _threads(self, prepared: Prepared) -> int:
+        """Only a traced base is known to keep no state between calls, and other devices have threads of their own."""
+        return torch.get_num_threads() if prepared.pure and self.device.type == "cpu" else 1
+
+    def _rows(self, prepared: Prepared) -> int:
+        """How many (image, sample) pairs one call gets."""
+        wanted = prepared.rows if self.batch_size is None else self.batch_size
+        return max(1, min(wanted, self.noise.chunk // self._threads(prepared)))
 
     def outputs(
         self, x: Tensor, samples: Sequence[int] | None = None, progress: bool = False
@@ -82,24 +109,29 @@ class Smoothed(nn.Module):
 
         Batches depend on nothing but sizes, and the samples of an image are never mixed with half of another's.
         """
+        prepared, noise = self.prepared, self.noise
         chosen = torch.as_tensor(np.arange(self.scheme.samples) if samples is None else np.asarray(samples))
-        rows = min(self.batch_size, self.noise.chunk)
+        rows = self._rows(prepared)
         step = min(rows, max(1, len(chosen)))
         images = max(1, rows // max(1, len(chosen)))
-        total = len(x) * len(chosen)
-        with evaluating(self.base), progress_bar(total, "samples", progress) as advance:
-            for i in range(0, len(x), images):
-                part = x[i : i + images]
-                for t in range(0, len(chosen), step):
-                    wanted = chosen[t : t + step]
-                    out = self.evaluate(self.noise.inputs(part, wanted, self.channels_last).flatten(0, 1))
-                    yield slice(i, i + len(part)), slice(t, t + len(wanted)), out.view(len(part), len(wanted), -1)
-                    advance(len(out))
 
-    def evaluate(self, shown: Tensor) -> Tensor:
-        """The base's outputs [n, classes] for inputs that the noise has made, without gradients."""
+        def work(start: tuple[int, int]) -> tuple[slice, slice, Tensor]:
+            i, t = start
+            part, wanted = x[i : i + images], chosen[t : t + step]
+            out = self.evaluate(noise.inputs(part, wanted, self.channels_last).flatten(0, 1), prepared.network)
+            return slice(i, i + len(part)), slice(t, t + len(wanted)), out.view(len(part), len(wanted), -1)
+
+        starts = product(range(0, len(x), images), range(0, len(chosen), step))
+        with evaluating(self.base), progress_bar(len(x) * len(chosen), "samples", progress) as advance:
+            for result in in_order(work, starts, self._threads(prepared)):
+                yield result
+                advance(result[-1].shape[0] * result[-1].shape[1])
+
+    def evaluate(self, shown: Tensor, network: nn.Module | None = None) -> Tensor:
+        """The outputs [n, classes] of `network` (default: the prepared base) for inputs that the noise has made."""
+        called = self.prepared.network if network is None else network
         with torch.inference_mode(), torch.autocast(self.device.type, self.autocast, enabled=self.autocast is not None):
-            out = self.base(shown)
+            out = called(shown)
         if not isinstance(out, Tensor) or tuple(out.shape) != (len(shown), self.classes):
             raise VoteError(
                 f"the base gave {tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__} for an input of "

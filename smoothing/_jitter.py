@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import attrs
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from smoothing._classifier import SmoothedClassifier
 from smoothing._errors import VoteError
@@ -52,7 +52,8 @@ class Jitter:
 def measure_jitter(
     classifier: SmoothedClassifier, x: Images, *, inputs: int = 256, safety: float = 8.0, seed: int = 0
 ) -> Jitter:
-    """Evaluate the base on the same noised inputs in different batches, orders, thread counts and memory formats.
+    """Evaluate the base on the same noised inputs in different batches, orders, thread counts and memory formats, and
+    as it was given (it is voted by a copy with folded norms).
 
     `x` are a few images; `inputs` (image, sample) pairs are drawn from them and the scheme with `seed`.
     """
@@ -64,27 +65,33 @@ def measure_jitter(
     samples = torch.from_numpy(rng.randint(classifier.scheme.samples, size=inputs))
     shown = classifier.noise.paired(batch[which.to(batch.device)], samples, classifier.channels_last)
     with evaluating(classifier.base):
-        reference = _logits(classifier, shown, min(classifier.batch_size, inputs))
-        moved = {f"batch {size}": _logits(classifier, shown, size) for size in (1, 3, 17, 64, inputs) if size <= inputs}
-        moved["reversed order"] = _logits(classifier, shown.flip(0), min(classifier.batch_size, inputs)).flip(0)
-        other = shown.contiguous() if classifier.channels_last else shown.to(memory_format=_last(shown))
-        moved["other memory format"] = _logits(classifier, other, min(classifier.batch_size, inputs))
+        prepared = classifier.prepared
+        size = min(classifier.batch_size or prepared.rows, inputs)
+
+        def logits(shown: Tensor, size: int = size, network: nn.Module = prepared.network) -> Tensor:
+            parts = [classifier.evaluate(shown[i : i + size], network) for i in range(0, len(shown), size)]
+            return torch.cat(parts).double()
+
+        reference = logits(shown)
+        moved = {f"batch {n}": logits(shown, n) for n in (1, 3, 17, 64, inputs) if n <= inputs}
+        moved["reversed order"] = logits(shown.flip(0)).flip(0)
+        moved["other memory format"] = logits(
+            shown.contiguous() if classifier.channels_last else shown.to(memory_format=_last(shown))
+        )
+        if prepared.network is not classifier.base:
+            moved["norms not folded"] = logits(shown, network=classifier.base)
         if classifier.device.type == "cpu":
             threads = torch.get_num_threads()
             try:
                 for count in sorted({1, 2, threads}):
                     torch.set_num_threads(count)
-                    moved[f"{count} threads"] = _logits(classifier, shown, min(classifier.batch_size, inputs))
+                    moved[f"{count} threads"] = logits(shown)
             finally:
                 torch.set_num_threads(threads)
     changes = {name: float((logits - reference).abs().max()) for name, logits in moved.items()}
     if not np.isfinite([*changes.values()]).all():
         raise VoteError("the base gave NaN or infinite logits: their jitter cannot be measured")
     return Jitter(changes, inputs, float(reference.abs().max()), safety)
-
-
-def _logits(classifier: SmoothedClassifier, shown: Tensor, size: int) -> Tensor:
-    return torch.cat([classifier.evaluate(shown[i : i + size]).double() for i in range(0, len(shown), size)])
 
 
 def _last(shown: Tensor) -> torch.memory_format:

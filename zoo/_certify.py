@@ -48,7 +48,7 @@ def certify(
     radii: Sequence[Exact] | None = None,
     certificate: str = "strongest",
     tolerance: float | None = None,
-    batch_size: int = 512,
+    batch_size: int | None = None,
     device: str | torch.device | None = None,
     root: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -61,6 +61,7 @@ def certify(
     table. `certificate` is "strongest" (the vote-aware one), or "paper", "integer", "vote_aware"; the weaker ones are
     computed along with it, from the same votes. A vote whose two best logits differ by at most `tolerance` is unsure
     and counts against the prediction; by default that is measured on this machine when the record is begun.
+    `batch_size` is the number of noisy inputs in one call of the network; by default what suits it.
 
     Written into `out` (default: the model's folder): the votes, `certify.tsv` (one row an image, flushed as it comes),
     `certify.json` (what the columns mean, the accuracies). Under torchrun the images are shared among the processes.

@@ -54,7 +54,9 @@ def certify(
         float | None,
         typer.Option(min=0, help="Votes with closer best logits are unsure.", show_default="measured on this machine"),
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Noisy inputs in one call of the network.")] = 512,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Noisy inputs in one call of the network.", show_default="what suits it")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")] = None,
     out: Annotated[Path | None, typer.Option(help="Where the run is kept.", show_default="the model's folder")] = None,
     report: Annotated[bool, typer.Option(help="Write the HTML report as well.")] = False,

@@ -1,0 +1,203 @@
+"""The copy that votes is the base: folded where that is certain, up to date, and otherwise the base itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from smoothing import Scheme, SmoothedClassifier
+from smoothing._inference import prepare
+from smoothing._parallel import in_order
+from zoo._models import MODELS
+
+EXAMPLE = torch.rand(3, 2, 8, 8, generator=torch.Generator().manual_seed(0))
+
+
+def settled(network: nn.Module) -> nn.Module:
+    """With running statistics and scales as a training leaves them: none is 0 or 1, some scales are negative."""
+    torch.manual_seed(0)
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d) and module.track_running_stats:
+            module.running_mean.normal_()
+            module.running_var.uniform_(0.2, 2)
+            nn.init.normal_(module.weight, 0.5)
+            nn.init.normal_(module.bias)
+    return network.eval()
+
+
+def norms(network: nn.Module) -> int:
+    return sum(isinstance(module, nn.BatchNorm2d) for module in network.modules())
+
+
+class Net(nn.Module):
+    """A convolution, a norm and a head, put together by `join`."""
+
+    def __init__(self, join: Callable[[Net, Tensor], Tensor], norm: nn.Module | None = None) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.conv, self.norm = nn.Conv2d(2, 4, 3, padding=1), norm or nn.BatchNorm2d(4)
+        self.head, self.join = nn.Linear(4, 3), join
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.join(self, x).relu().mean((2, 3)))
+
+
+class Doubled(nn.BatchNorm2d):
+    """Not what its base class computes."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 2 * super().forward(x)
+
+
+def by_size(net: Net, x: Tensor) -> Tensor:
+    return net.norm(net.conv(x)) if len(x) % 2 else net.conv(x)
+
+
+FOLDED = {
+    "norm after convolution": (Net(lambda net, x: net.norm(net.conv(x))), 0),
+    "convolution read twice": (Net(lambda net, x: net.norm(y := net.conv(x)) + y), 1),
+    "convolution called twice": (Net(lambda net, x: net.norm(net.conv(x)) + net.conv(2 * x)), 1),
+    "norm of a sum": (Net(lambda net, x: net.norm(net.conv(x) + 1)), 1),
+    "norm after norm": (Net(lambda net, x: net.norm(net.norm(net.conv(x)))), 0),
+}
+
+
+@pytest.mark.parametrize("case", FOLDED)
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_norms_are_folded_where_the_pattern_is_certain(case: str, channels_last: bool) -> None:
+    """Only a norm that alone reads a convolution called once goes away; the answers stay, up to the last bits."""
+    network, left = FOLDED[case]
+    settled(network)
+    found = prepare(network, EXAMPLE, channels_last)
+    assert found.pure
+    assert norms(found.network) == left
+    x = torch.rand(5, 2, 8, 8)
+    assert torch.allclose(found.network(x), network(x), rtol=0, atol=1e-5)
+
+
+def hooked(network: nn.Module) -> nn.Module:
+    network.conv.register_forward_hook(lambda module, args, out: 2 * out)
+    return network
+
+
+AS_IT_IS = {
+    "control flow": lambda: Net(by_size),
+    "hooks": lambda: hooked(Net(lambda net, x: net.norm(net.conv(x)))),
+    "compiled": lambda: torch.compile(Net(lambda net, x: net.norm(net.conv(x)))),
+    "a norm of another class": lambda: Net(lambda net, x: net.norm(net.conv(x)), Doubled(4)),
+    "random": lambda: Net(lambda net, x: net.conv(x) * torch.rand(4, 1, 1)),
+    "no copy": lambda: Net(lambda net, x: net.norm(net.conv(x)), norm=Uncopied(4)),
+}
+
+
+class Uncopied(nn.BatchNorm2d):
+    def __deepcopy__(self, memo: object) -> nn.Module:
+        raise TypeError("no copies")
+
+
+@pytest.mark.parametrize("case", AS_IT_IS)
+def test_what_cannot_be_traced_is_called_as_it_is(case: str) -> None:
+    """The base itself is called, from one thread, and is left as it was."""
+    network = AS_IT_IS[case]().eval()
+    found = prepare(network, EXAMPLE, channels_last=True)
+    assert found.network is network
+    assert not found.pure
+
+
+def test_batch_statistics_are_not_folded() -> None:
+    """A norm without running statistics reads the batch; nothing can be folded."""
+    network = Net(lambda net, x: net.norm(net.conv(x)), nn.BatchNorm2d(4, track_running_stats=False)).eval()
+    assert norms(prepare(network, EXAMPLE, channels_last=True).network) == 1
+
+
+@pytest.mark.parametrize("name", ["small_cnn", "wide_resnet40_2", "resnet18", "mlp"])
+def test_the_zoo_is_prepared(name: str) -> None:
+    """Every network of the zoo can be traced, and its copy agrees with it."""
+    torch.manual_seed(0)
+    network = settled(MODELS[name]((6, 32, 32), 10))
+    x = torch.rand(3, 6, 32, 32)
+    found = prepare(network, x, channels_last=True)
+    assert found.pure
+    assert norms(found.network) <= norms(network) // 2 + 2
+    given, folded = network(x), found.network(x)
+    assert (given - folded).abs().max() <= 1e-5 * given.abs().max()
+
+
+def smoothed(base: nn.Module, **settings: object) -> SmoothedClassifier:
+    return SmoothedClassifier(base, Scheme.l1(4, (1, 8, 8), q=16), 3, **settings)
+
+
+IMAGES = torch.from_numpy(np.random.RandomState(0).randint(17, size=(4, 1, 8, 8)))
+
+
+def logits(classifier: SmoothedClassifier) -> Tensor:
+    return torch.cat([out.flatten(0, 1) for _, _, out in classifier.outputs(IMAGES)])
+
+
+CHANGES = {
+    "an optimizer's step": lambda net: net.conv.weight.data.mul_(1 + 1e-6),
+    "a buffer": lambda net: net.norm.running_mean.sub_(5),
+    "a module replaced": lambda net: setattr(net, "head", nn.Linear(4, 3)),
+    "loaded weights": lambda net: net.load_state_dict({k: 1.5 * v for k, v in net.state_dict().items()}),
+    "a Python attribute": lambda net: setattr(net, "join", lambda net, x: -net.conv(x)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_base_is_prepared_anew(change: str) -> None:
+    """After any change the outputs are those of a classifier made from the changed base."""
+    network = settled(Net(lambda net, x: net.norm(net.conv(x))))
+    classifier = smoothed(network)
+    before = logits(classifier)
+    kept = classifier.prepared
+    assert classifier.prepared is kept
+    with torch.no_grad():
+        CHANGES[change](network)
+    after = logits(classifier)
+    assert torch.equal(after, logits(smoothed(network)))
+    assert not torch.equal(after, before)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_do_not_matter(threads: int) -> None:
+    """Batches are evaluated one by one in a thread each: the outputs are the same bits for any number of threads."""
+    classifier = smoothed(settled(Net(lambda net, x: net.norm(net.conv(x)))), batch_size=7)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        expected = [out.clone() for _, _, out in classifier.outputs(IMAGES)]
+        torch.set_num_threads(threads)
+        found = list(classifier.outputs(IMAGES))
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(out, wanted) for (_, _, out), wanted in zip(found, expected, strict=True))
+
+
+@given(st.lists(st.integers(), max_size=40), st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_work_comes_back_in_order(jobs: list[int], threads: int) -> None:
+    """Whatever the threads do, results are those of `map`."""
+    assert list(in_order(lambda job: 3 * job, jobs, threads)) == [3 * job for job in jobs]
+
+
+def test_an_error_in_a_thread_is_the_callers() -> None:
+    """It is raised where the result is taken, and PyTorch's number of threads is as before."""
+    before = torch.get_num_threads()
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(lambda job: 1 // (3 - job), range(100), 2))
+    assert torch.get_num_threads() == before
+
+
+def test_large_activations_make_small_batches() -> None:
+    """Four times the pixels, a fourth of the rows."""
+    small, large = (
+        prepare(nn.Conv2d(2, 4, 3), torch.rand(3, 2, side, side), channels_last=True).rows for side in (34, 66)
+    )
+    assert small == 4 * large
