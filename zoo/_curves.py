@@ -1,7 +1,8 @@
 """The pictures of a run: certified accuracy by radius, radii of the images, and the design against its metric.
 
 Figures are made without global state (no pyplot) and in two inks that `svg` can hand over to the reader's light or dark
-page. Floats are good enough here; every number that counts stands in a table beside its picture.
+page. `narrow` draws for a phone: the same content, less wide, panels below each other. Floats are good enough here;
+every number that counts stands in a table beside its picture.
 """
 
 from __future__ import annotations
@@ -32,11 +33,14 @@ METHOD_NAMES = {"paper": "paper's formula", "integer": "integer", "vote_aware": 
 _LINES = {"paper": (0, (1, 1.2)), "integer": (0, (5, 1.5)), "vote_aware": "solid"}
 
 
-def _figure(width: float, height: float, panels: int = 1) -> tuple[Figure, list[Axes]]:
+def _figure(
+    width: float, height: float, *, rows: tuple[float, ...] = (1.0,), columns: int = 1
+) -> tuple[Figure, list[Axes]]:
+    """A figure (inches) of so many columns and of rows with these relative heights."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="none")
-    axes = [figure.add_subplot(1, panels, k + 1) for k in range(panels)]
+    axes = list(figure.subplots(len(rows), columns, squeeze=False, height_ratios=rows).flat)
     for one in axes:
         one.set_facecolor("none")
         one.spines[["top", "right"]].set_visible(False)
@@ -51,13 +55,17 @@ def _figure(width: float, height: float, panels: int = 1) -> tuple[Figure, list[
 
 def steps(certification: Certification, method: str | None = None) -> tuple[Floats, Floats]:
     """Radii at which the certified accuracy drops, and its value up to and including each (a curve for `step`)."""
-    radii = np.array([certification.radius_of(row, method) for row in certification.rows if row.correct])
+    found = certification.all_radii[method or certification.certificate]
+    radii = np.array([r for r, row in zip(found, certification.rows, strict=True) if row.correct], dtype=np.float64)
     radii = np.sort(radii[~np.isnan(radii)])
     return radii, np.arange(len(radii), 0, -1) / certification.images
 
 
-def certified_curve(results: Certification | Mapping[str, Certification]) -> Figure:
-    """Certified accuracy by radius: every certificate of one run, or the chosen certificate of several."""
+def certified_curve(results: Certification | Mapping[str, Certification], *, narrow: bool = False) -> Figure:
+    """Certified accuracy by radius: every certificate of one run, or the chosen certificate of several.
+
+    For one run a second panel shows how many points each certificate gains over the weakest, from the same votes.
+    """
     if isinstance(results, Certification):
         curves = {METHOD_NAMES[m]: (results, m, METHOD_COLORS[m], _LINES[m]) for m in results.methods}
         first = results
@@ -72,17 +80,44 @@ def certified_curve(results: Certification | Mapping[str, Certification]) -> Fig
             name: (run, run.certificate, COLORS[(k + 2) % len(COLORS)], "solid")
             for k, (name, run) in enumerate(results.items())
         }
-    figure, (axes,) = _figure(8.6, 4.2)
-    end = max(float(first.radii[-1]), *(_last(run, method) for run, method, _, _ in curves.values())) * 1.02
+    gains = isinstance(results, Certification) and len(curves) > 1
+    width, height = (4.3, 3.2) if narrow else (8.6, 3.4)
+    figure, (axes, *below) = _figure(width, height + 1.1 * gains, rows=(height, 1.1) if gains else (1.0,))
+    end = furthest(*((run, method) for run, method, _, _ in curves.values()))
+    top = 10 * min(10, 1 + max(int(10 * run.smoothed_accuracy.share) for run, *_ in curves.values()))
     for name, (run, method, color, line) in curves.items():
         radii, share = steps(run, method)
         x = np.concatenate([[0.0], np.minimum(radii, end)])
         y = 100 * np.concatenate([share[:1], share[1:], [0.0]]) if len(share) else np.zeros(1)
         axes.step(x, y, where="post", color=color, linestyle=line, linewidth=2, label=name)
-    axes.set(xlim=(0, end), ylim=(0, 100), xlabel=_label(first), ylabel="certified accuracy (%)")
-    _whole_ticks(axes, first)
-    axes.legend(frameon=False, labelcolor=INK, fontsize=9)
+    axes.set(xlim=(0, end), ylim=(0, top), ylabel="certified accuracy (%)")
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9, reverse=True)
+    for one in below:
+        weakest = next(iter(curves.values()))[1]
+        radii = np.linspace(0, end, 401)
+        for run, method, color, _ in list(curves.values())[1:]:
+            share = gain(run, method, weakest, radii)
+            one.plot(radii, 100 * share, color=color, linewidth=1.2)
+            one.fill_between(radii, 0, 100 * share, color=color, alpha=0.18, linewidth=0)
+        one.set(xlim=(0, end), ylabel="gain (points)")
+        one.set_ylim(0, max(1.0, one.get_ylim()[1]))
+        axes.tick_params(labelbottom=False)
+    for one in (axes, *below):
+        _whole_ticks(one, first)
+    (below or [axes])[-1].set_xlabel(_label(first))
+    figure.align_ylabels()
     return figure
+
+
+def gain(run: Certification, method: str, weakest: str, radii: Floats) -> Floats:
+    """The share of images that `method` certifies up to each of these radii and `weakest` does not."""
+    counts = [len(found) - np.searchsorted(found, radii) for found in (steps(run, m)[0] for m in (method, weakest))]
+    return (counts[0] - counts[1]) / run.images
+
+
+def furthest(*curves: tuple[Certification, str]) -> float:
+    """Where the axis of the radii ends: a little beyond the last drop of these curves and the table's last radius."""
+    return 1.02 * max(float(curves[0][0].radii[-1]), *(_last(run, method) for run, method in curves))
 
 
 def _last(run: Certification, method: str) -> float:
@@ -112,7 +147,8 @@ def histogram(certification: Certification, bins: int = 20) -> list[tuple[float,
     end = max(_last(certification, certification.certificate), float(certification.radii[-1]), 1e-9)
     counts_things = certification.unit.power is not None and certification.unit.power[0] == 0
     edges = np.arange(end + 2) if counts_things and end < 4 * bins else np.linspace(0, end, bins + 1)
-    found = [(certification.radius_of(row), row.correct) for row in certification.rows]
+    radii = certification.all_radii[certification.certificate]
+    found = [(r, row.correct) for r, row in zip(radii, certification.rows, strict=True)]
     counts = [
         np.histogram([min(r, end) for r, correct in found if correct is wanted and not np.isnan(r)], edges)[0]
         for wanted in (True, False)
@@ -121,9 +157,9 @@ def histogram(certification: Certification, bins: int = 20) -> list[tuple[float,
     return [(a, b, int(counts[0][k]), int(counts[1][k])) for k, (a, b) in enumerate(ends)]
 
 
-def radius_histogram(certification: Certification) -> Figure:
+def radius_histogram(certification: Certification, *, narrow: bool = False) -> Figure:
     """How the certified radii are spread, right and wrong predictions apart."""
-    figure, (axes,) = _figure(8.6, 3.2)
+    figure, (axes,) = _figure(4.3 if narrow else 8.6, 3.2)
     rows = histogram(certification)
     left, width = np.array([row[0] for row in rows]), rows[0][1] - rows[0][0]
     right, wrong = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
@@ -137,13 +173,13 @@ def radius_histogram(certification: Certification) -> Figure:
     return figure
 
 
-def design_figure(design: Design, component: int = 0) -> Figure:
+def design_figure(design: Design, component: int = 0, *, narrow: bool = False) -> Figure:
     """g against the share of outcomes that separate two levels (over all pairs at that distance), and the gap."""
     outcomes, profile, q = design.outcomes[component], design.metric.components[component], design.q
     z, g = np.arange(q + 1) / q, profile.values(q)
     least, most = outcomes.least / design.budget, outcomes.most / design.budget
     worst = float((g - least).max())
-    figure, (axes, gap) = _figure(8.6, 3.3, 2)
+    figure, (axes, gap) = _figure(4.3, 6.2, rows=(1, 1)) if narrow else _figure(8.6, 3.3, columns=2)
     axes.fill_between(z, least, most, color=COLORS[2], alpha=0.35, linewidth=0, label="design, all pairs of levels")
     axes.plot(z, outcomes.total / np.arange(q + 1, 0, -1) / design.budget, color=COLORS[2], linewidth=1.6, label="mean")
     axes.plot(z, g, color=COLORS[1], linewidth=1.6, linestyle=(0, (4, 1.5)), label="g")
@@ -163,15 +199,18 @@ def design_figure(design: Design, component: int = 0) -> Figure:
     return figure
 
 
-def law_figure(law: list[tuple[str, float]]) -> Figure:
+def law_figure(law: list[tuple[str, float]], *, narrow: bool = False) -> Figure:
     """The law of Lambda on the grid, widths pooled: (widths in levels, probability)."""
-    figure, (axes,) = _figure(8.6, 2.8)
+    figure, (axes,) = _figure(4.3 if narrow else 8.6, 2.8)
     finite = [(name, share) for name, share in law if name != "inf"]
     axes.bar([name for name, _ in finite], [share for _, share in finite], 0.72, color=COLORS[2])
-    for k, (_, share) in enumerate(finite):
-        axes.annotate(
-            f"{share:.3g}", (k, share), (0, 2), textcoords="offset points", ha="center", color=INK, fontsize=8
-        )
+    if narrow:
+        axes.tick_params(axis="x", labelrotation=40)
+    else:
+        for k, (_, share) in enumerate(finite):
+            axes.annotate(
+                f"{share:.3g}", (k, share), (0, 2), textcoords="offset points", ha="center", color=INK, fontsize=8
+            )
     never = 1 - sum(share for _, share in finite)
     axes.text(0.02, 0.9, f"no divider at all: {never:.4g}", color=INK, fontsize=9, transform=axes.transAxes)
     axes.set(xlabel="bin width in levels", ylabel="probability")

@@ -1,30 +1,37 @@
-"""One HTML page a run, complete in itself: pictures inline, no script, no font, nothing loaded from anywhere."""
+"""One HTML page a run, complete in itself: pictures inline, no font, nothing loaded from anywhere.
+
+The page reads without its script, which only moves a radius along the curve. The policy in the page names the script by
+its hash: what a class or a run may be called cannot run.
+"""
 
 from __future__ import annotations
 
 import base64
-import decimal
-import io
+import hashlib
+import json
+import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup, escape
-from numpy.typing import NDArray
 
 from zoo._card import describe
-from zoo._certification import Certification, Row
+from zoo._certification import Certification
 from zoo._certify import ABOUT, read_about, read_certification
 from zoo._checkpoint import write_atomically
 from zoo._curves import (
     INK,
+    METHOD_COLORS,
     METHOD_NAMES,
     certified_curve,
     design_figure,
+    furthest,
     histogram,
     law_figure,
     png,
@@ -32,15 +39,16 @@ from zoo._curves import (
     steps,
     svg,
 )
-from zoo._data import DATASETS, Dataset, load_data
-from zoo._errors import DataError, ModelError
+from zoo._data import Dataset
+from zoo._errors import ModelError
+from zoo._gallery import cut, down, gallery, images_of
 from zoo._load import find_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE, FIGURES = "report.html", "figures"
-_GALLERY, _MOST_ROWS, _LONG = 24, 200, 100
+_MOST_ROWS, _LONG, _MOST_STOPS = 200, 100, 400
 
 
 def report(
@@ -68,7 +76,7 @@ def report(
     for name, figure in (("certified", certified_curve(found)), ("radii", radius_histogram(found))):
         write_atomically(figures / f"{name}.svg", svg(figure).encode())
         write_atomically(figures / f"{name}.png", png(figure))
-    images = _images(about, data, root)
+    images = images_of(about, data, root)
     write_atomically(page, render(found, about, images).encode())
     return page
 
@@ -82,22 +90,26 @@ def render(found: Certification, about: dict[str, Any], images: Dataset | str) -
     )
     environment.filters["pretty"] = _pretty
     description = describe(found.scheme)
+    script = (Path(__file__).parent / "_report.js").read_text()
     return environment.get_template("_report.html").render(
         title=f"Certified robustness of {found.model}",
         lead=_lead(found),
         tiles=_tiles(found),
         images=found.images,
         unit=found.unit.name,
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         table=_table(found),
         curve=_curve(found),
         spread=_spread(found),
         budget=f"B = {found.scheme.total}",
         levels=found.scheme.q + 1,
         components=[_component(found, description, i) for i in range(len(description["law"]))],
-        facts=_facts(found, about, description),
+        facts=_facts(found, about),
+        fingerprints=_fingerprints(found, about),
         meaning=_meaning(found, about),
         version=version("ecm"),
-        **_gallery(found, images),
+        **gallery(found, images),
     )
 
 
@@ -117,44 +129,61 @@ def _tiles(found: Certification) -> list[dict[str, str]]:
     low, high = smoothed.interval()
     middle = found.radii[len(found.radii) // 3]
     certified = found.certified_accuracy(middle)
-    radii = np.array([found.radius_of(row) if row.correct else 0.0 for row in found.rows])
+    radii = [r if row.correct else 0.0 for r, row in zip(found.all_radii[found.certificate], found.rows, strict=True)]
     median = float(np.median(np.nan_to_num(radii)))
     return [
-        {"name": "base accuracy", "value": _percent(found.base_accuracy), "note": "of all single votes are right"},
+        {
+            "name": "base accuracy",
+            "term": "base",
+            "value": _percent(found.base_accuracy),
+            "note": "of all single votes are right",
+        },
         {
             "name": "smoothed accuracy",
+            "term": "smoothed",
             "value": _percent(smoothed.share),
             "note": f"{smoothed.correct} of {smoothed.images} images; 95% interval {_percent(low)} to {_percent(high)}",
         },
         {
             "name": f"certified at {float(middle):g}",
+            "term": "certified",
             "value": _percent(certified.share),
             "note": f"right at every point {_within(found, float(middle))}",
         },
         {
             "name": "median radius",
+            "term": "radius",
             "value": down(median, 3),
             "note": f"{found.unit.name}; a wrong prediction counts as 0",
         },
-        {"name": "votes an image", "value": f"{found.scheme.samples}", "note": "forward passes of the network"},
+        {
+            "name": "votes an image",
+            "term": "",
+            "value": f"{found.scheme.samples}",
+            "note": "forward passes of the network",
+        },
     ]
 
 
 def _table(found: Certification) -> dict[str, Any]:
+    by_method = {method: [found.certified_accuracy(r, method) for r in found.radii] for method in found.methods}
+    weakest, chosen = by_method[found.methods[0]], by_method[found.certificate]
     return {
         "radii": [f"{float(r):g}" for r in found.radii],
         "chosen": METHOD_NAMES[found.certificate],
+        "weakest": METHOD_NAMES[found.methods[0]],
         "lines": [
             {
                 "name": METHOD_NAMES[method],
+                "term": method,
+                "color": METHOD_COLORS[method],
                 "best": method == found.certificate,
-                "cells": [f"{100 * found.certified_accuracy(r, method).share:.1f}" for r in found.radii],
+                "cells": [f"{100 * accuracy.share:.1f}" for accuracy in accuracies],
             }
-            for method in found.methods
+            for method, accuracies in by_method.items()
         ],
-        "intervals": [
-            "–".join(f"{100 * end:.0f}" for end in found.certified_accuracy(r).interval()) for r in found.radii
-        ],
+        "gains": [f"{100 * (new.share - old.share):+.1f}" for new, old in zip(chosen, weakest, strict=True)],
+        "intervals": ["–".join(f"{100 * end:.0f}" for end in accuracy.interval()) for accuracy in chosen],
     }
 
 
@@ -166,12 +195,40 @@ def _curve(found: Certification) -> dict[str, Any]:
         [f"{100 * curves[0][1][k]:.2f}", *(down(radii[k]) if k < len(radii) else "" for radii, _ in curves)]
         for k in kept
     ]
-    shares = ", ".join(f"{100 * found.certified_accuracy(r).share:.0f}% at {float(r):g}" for r in found.radii)
+    wide, narrow = certified_curve(found), certified_curve(found, narrow=True)
     return {
-        "src": _uri(certified_curve(found)),
-        "alt": f"Curve of the certified accuracy by {found.unit.name}, {METHOD_NAMES[found.certificate]}: {shares}.",
+        "src": _uri(wide),
+        "narrow": _uri(narrow),
+        "alt": f"Curves of the certified accuracy by {found.unit.name}; the table below has their values.",
         "head": ["certified accuracy (%)", *(f"up to radius, {METHOD_NAMES[method]}" for method in found.methods)],
         "rows": rows,
+        "axis": {"wide": _axis(wide), "narrow": _axis(narrow)},
+        **_slider(found),
+    }
+
+
+def _axis(figure: Figure) -> tuple[str, str]:
+    """Where the horizontal axis of a drawn figure begins and ends, in percent of the picture's width."""
+    box = figure.axes[0].get_position()
+    return f"{100 * box.x0:.2f}", f"{100 * box.x1:.2f}"
+
+
+def _slider(found: Certification) -> dict[str, Any]:
+    """The stops of the slider, k * step for k = 0..stops, and what the script counts at each: radii of right images.
+
+    Radii are cut to as many digits as the stops have, so that comparing them decides as the uncut ones would.
+    """
+    end = furthest(*((found, method) for method in found.methods))
+    unit = Fraction(10) ** math.floor(math.log10(end / _MOST_STOPS))
+    step = next(size for size in (unit, 2 * unit, 5 * unit, 10 * unit) if end / size <= _MOST_STOPS)
+    if found.unit.power is not None and found.unit.power[0] == 0:  # features and pixels are whole
+        step = max(Fraction(1), step)
+    return {
+        "end": repr(end),
+        "step": repr(float(step)),
+        "stops": int(end / step),
+        "start": round(found.radii[len(found.radii) // 3] / step),
+        "radii": json.dumps({method: [cut(r) for r in steps(found, method)[0]] for method in found.methods}),
     }
 
 
@@ -183,7 +240,7 @@ def _spread(found: Certification) -> dict[str, Any]:
     if none:
         text += f" Without any certificate: {none}; their votes are too close, the unsure ones counted against them."
     return {
-        "src": _uri(radius_histogram(found)),
+        **_pictures(lambda narrow: radius_histogram(found, narrow=narrow)),
         "alt": f"Histogram of the certified radii ({found.unit.name}) of {right + wrong} images.",
         "text": text,
         "head": ["from", "to", "right", "wrong"],
@@ -206,17 +263,17 @@ def _component(found: Certification, description: dict[str, Any], i: int) -> dic
         "where": f"index {', '.join(map(str, groups))} of the first axis" if groups else "",
         "proof": law["proof"],
         "law": {
-            "src": _uri(law_figure([(name, share) for name, share in law["widths"]])),
+            **_pictures(lambda narrow: law_figure([(name, share) for name, share in law["widths"]], narrow=narrow)),
             "alt": "Bars of the probability of each bin width: "
             + ", ".join(f"{name}: {share:.3g}" for name, share in law["widths"]),
             "rows": [[name, f"{share:.6g}"] for name, share in law["widths"]],
         },
         "design": {
-            "src": _uri(design_figure(design, i)),
-            "alt": "Left: g and the share of outcomes that separate two values, by distance. Right: the gap between "
+            **_pictures(lambda narrow: design_figure(design, i, narrow=narrow)),
+            "alt": "First: g and the share of outcomes that separate two values, by distance. Second: the gap between "
             f"them, at most {worst:.4g}.",
-            "text": f"Left: g against the {design.kind} design of {outcomes.finite} outcomes with dividers and "
-            f"{outcomes.infinite} without. Right: what is lost (metric distance), at most {worst:.4g}.",
+            "text": f"First: g against the {design.kind} design of {outcomes.finite} outcomes with dividers and "
+            f"{outcomes.infinite} without. Second: what is lost (metric distance), at most {worst:.4g}.",
             "rows": [
                 [
                     f"{k}/{scheme.q}",
@@ -232,7 +289,7 @@ def _component(found: Certification, description: dict[str, Any], i: int) -> dic
     }
 
 
-def _facts(found: Certification, about: dict[str, Any], description: dict[str, Any]) -> list[dict[str, Any]]:
+def _facts(found: Certification, about: dict[str, Any]) -> list[dict[str, Any]]:
     card = about["card"]
     scheme = found.scheme
     return [
@@ -242,7 +299,6 @@ def _facts(found: Certification, about: dict[str, Any], description: dict[str, A
                 ("design", f"{scheme.design.kind}, B = {scheme.total}, q = {scheme.q}"),
                 ("coupling", f"{scheme.coupling}, {scheme.order} order, seed {scheme.seed}"),
                 ("representation", scheme.representation),
-                ("scheme fingerprint", scheme.fingerprint),
             ],
         },
         {
@@ -252,151 +308,71 @@ def _facts(found: Certification, about: dict[str, Any], description: dict[str, A
         {
             "name": "Data",
             "rows": [
-                ("data set", f"{card['data']['name']} (trained on), {found.data} (certified)"),
-                ("digest of the data", card["data"]["digest"]),
-                ("digest of the test images", about["data"]["test_digest"]),
-                *_flat(card["data"].get("source", {})),
+                ("trained on", card["data"]["name"]),
+                ("certified", f"{found.images} of {found.split_size} test images of {found.data}"),
+                *((name, text) for name, text in _flat(card["data"].get("source", {})) if not _is_digest(text)),
             ],
         },
         {
-            "name": "Versions and files",
+            "name": "Votes and versions",
             "rows": [
-                *_flat(card.get("versions", {})),
-                ("sha256 of the weights", about["weights"]),
                 ("tolerance of a vote", f"{about['tolerance']:g} (difference of the two best logits)"),
                 ("unsure votes", sum(row.unsure for row in found.rows)),
+                *_flat(card.get("versions", {})),
             ],
         },
     ]
 
 
-def _meaning(found: Certification, about: dict[str, Any]) -> list[tuple[str, str]]:
+def _fingerprints(found: Certification, about: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The sha256 that fix the run: another one means another scheme, other weights or other data."""
+    data = about["card"]["data"]
     return [
+        ("scheme", found.scheme.fingerprint),
+        ("weights", about["weights"]),
+        ("data", data["digest"]),
+        ("test images", about["data"]["test_digest"]),
+        *((name, text) for name, text in _flat(data.get("source", {})) if _is_digest(text)),
+    ]
+
+
+def _is_digest(text: object) -> bool:
+    return re.fullmatch(r"[0-9a-f]{32,}", str(text)) is not None
+
+
+def _meaning(found: Certification, about: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(key, name, text): explained where the name stands in the page, and all together at its end."""
+    every = [
+        ("base", "base accuracy", "the share of single votes (one evaluation of the network each) that are right"),
+        ("smoothed", "smoothed accuracy", "the share of images whose most frequent vote is right"),
         (
-            "base accuracy",
-            "the share of single votes (one evaluation of the network each) that are right",
-        ),
-        ("smoothed accuracy", "the share of images whose most frequent vote is right"),
-        (
+            "certified",
             "certified accuracy",
             "the share of images whose most frequent vote is right at the image and at every point within the radius",
         ),
-        ("radius", f"{found.unit.name}; rounded down where it is printed, decided exactly where it is counted"),
-        ("paper's formula", "Levine and Feizi (2022): half the margin of the votes over B, a closed ball"),
-        ("integer", "the number of votes that can change is an integer: an open ball, never smaller"),
+        ("radius", "radius", f"{found.unit.name}; rounded down where it is printed, decided exactly where it counts"),
+        ("paper", METHOD_NAMES["paper"], "Levine and Feizi (2022): half the margin of the votes over B, a closed ball"),
         (
-            "vote-aware",
-            "prices every change by the votes that it can touch: an open ball, never smaller",
+            "integer",
+            METHOD_NAMES["integer"],
+            "the number of votes that can change is an integer: an open ball, never smaller than the paper's",
         ),
         (
+            "vote_aware",
+            METHOD_NAMES["vote_aware"],
+            "prices every change by the votes that it can touch: an open ball, never smaller than the integer one",
+        ),
+        (
+            "assumption",
             "assumption",
             "the network is a function of what it is shown. Two evaluations may differ in the last bits; a vote whose "
             f"best two logits are within {about['tolerance']:g} is unsure and counts against the prediction.",
         ),
     ]
+    return [row for row in every if row[0] not in METHOD_NAMES or row[0] in found.methods]
 
 
-# ---- images ----------------------------------------------------------------------------------------------------------
-
-
-def _images(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset | str:
-    """The data set whose test images were certified, or why it cannot be shown."""
-    name = about["data"]["name"]
-    if data is None and name not in DATASETS:
-        return f"The images of {name!r} are not known by name; pass the data to the report to see them here."
-    try:
-        loaded = load_data(name if data is None else data, root)
-    except DataError as error:
-        if data is not None:
-            raise
-        return f"The images could not be read here: {error}"
-    if loaded.test.digest != about["data"]["test_digest"]:
-        if data is not None:
-            raise DataError(f"{loaded.name}: these are not the test images that were certified (another digest)")
-        return f"The {name} found here has other test images than those that were certified."
-    if len(loaded.shape) != 3 or loaded.shape[0] not in (1, 3):
-        return f"Inputs of shape {loaded.shape} are not pictures."
-    return loaded
-
-
-def _gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
-    empty: dict[str, Any] = {"gallery": [], "gallery_head": [], "gallery_rows": [], "seen": [], "seen_text": ""}
-    if isinstance(images, str):
-        return empty | {"gallery_text": images}
-    rows = chosen_rows(found)
-    names = images.class_names
-    items, table = [], []
-    for row, levels in zip(rows, images.test.take([row.idx for row in rows]).cpu().numpy(), strict=True):
-        radius = found.radius_of(row)
-        text = names[row.label] if row.correct else f"{names[row.label]}, taken for {names[row.predict]}"
-        shown = "no certificate" if np.isnan(radius) else "no limit" if np.isinf(radius) else down(radius, 3)
-        items.append(
-            {
-                "src": picture(levels, images.q),
-                "alt": f"Test image {row.idx}: {text}; certified radius: {shown}",
-                "radius": shown,
-                "text": text,
-                "correct": row.correct,
-            }
-        )
-        radii = [down(found.radius_of(row, method)) for method in found.methods]
-        share = f"{100 * row.hits / found.scheme.total:.1f}"
-        table.append([row.idx, names[row.label], names[row.predict], share, row.unsure, *radii])
-    text = (
-        f"{len(items)} images, evenly spaced from the smallest to the largest {found.unit.name} (the number below). "
-        "A solid frame: predicted right. A dashed frame: wrong, and certified to stay wrong within that radius."
-    )
-    head = ["image", "class", "predicted", "right votes (%)", "unsure", *(METHOD_NAMES[m] for m in found.methods)]
-    middle = rows[len(rows) // 2]
-    return {
-        "gallery": items,
-        "gallery_text": text,
-        "gallery_head": head,
-        "gallery_rows": table,
-        "seen": _seen(found, images, middle),
-        "seen_text": f"Test image {middle.idx}, then what is left of it at four of the {found.scheme.samples} samples: "
-        "the lower and the upper end of the bin that holds each value. A pixel without a divider is black in the "
-        "lower picture and white in the upper one.",
-    }
-
-
-def chosen_rows(found: Certification, count: int = _GALLERY) -> list[Row]:
-    """Rows evenly spaced by radius, smallest first (those without a certificate before all)."""
-    ranked = sorted(found.rows, key=lambda row: (np.nan_to_num(found.radius_of(row), nan=-1.0), row.idx))
-    places = np.unique(np.linspace(0, len(ranked) - 1, min(count, len(ranked))).round().astype(int))
-    return [ranked[k] for k in places]
-
-
-def _seen(found: Certification, images: Dataset, row: Row) -> list[dict[str, Any]]:
-    import torch
-
-    from smoothing import Noise
-
-    scheme, levels = found.scheme, images.test.take([row.idx]).cpu()
-    original = (picture(levels[0].numpy(), images.q), f"Test image {row.idx} as it is")
-    items: list[dict[str, Any]] = [{"pictures": [original], "text": "as it is"}]
-    samples = torch.linspace(0, scheme.samples - 1, 4).round().long()
-    lower, upper = Noise(scheme).bounds(levels, samples)
-    for k, t in enumerate(samples.tolist()):
-        pair = [
-            (
-                picture(ends[0, k].reshape(scheme.shape).cpu().numpy(), 2 * images.q),
-                f"Sample {t}: {name} ends of the bins of test image {row.idx}",
-            )
-            for name, ends in (("lower", lower), ("upper", upper))
-        ]
-        items.append({"pictures": pair, "text": f"sample {t}: lower, upper"})
-    return items
-
-
-def picture(levels: NDArray[Any], q: int) -> str:
-    """Levels (C, H, W), C = 1 or 3, as a PNG in a data address."""
-    from PIL import Image
-
-    pixels = np.round(levels.astype(np.float64) * (255 / q)).astype(np.uint8)
-    out = io.BytesIO()
-    (Image.fromarray(pixels[0]) if len(pixels) == 1 else Image.fromarray(np.moveaxis(pixels, 0, -1))).save(out, "PNG")
-    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
+# ---- words and pictures ----------------------------------------------------------------------------------------------
 
 
 def formula(latex: str) -> str | None:
@@ -411,6 +387,11 @@ def formula(latex: str) -> str | None:
         return None
 
 
+def _pictures(draw: Callable[[bool], Figure]) -> dict[str, str]:
+    """The figure for a wide page and for a phone."""
+    return {"src": _uri(draw(False)), "narrow": _uri(draw(True))}
+
+
 def _uri(figure: Figure, *, tight: bool = False) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg(figure, tight=tight).encode()).decode()
 
@@ -418,16 +399,6 @@ def _uri(figure: Figure, *, tight: bool = False) -> str:
 def _pretty(text: object) -> Markup:
     """Escaped, with l_p as one writes it."""
     return Markup(re.sub(r"\bl_(\d+(?:/\d+)?)", r"ℓ<sub>\1</sub>", str(escape(text))))
-
-
-def down(radius: float, digits: int = 4) -> str:
-    """A radius in so many digits, rounded down: what is printed is certified.
-
-    >>> down(0.29999), down(float("nan"))
-    ('0.2999', 'nan')
-    """
-    context = decimal.Context(prec=digits, rounding=decimal.ROUND_DOWN)
-    return f"{float(context.create_decimal_from_float(radius)):.{digits}g}"
 
 
 def _short(text: object) -> str:

