@@ -43,8 +43,8 @@ format: $(READY)  ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## ratios of things measured side by side in one run (many minutes; leave the machine alone)
-	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
+bench: $(READY)  ## measure and rewrite docs/benchmarks.md; about 12 minutes, leave the machine alone (ONLY=noise: one part)
+	$(BIN)/python -m benchmarks $(ONLY)
 
 mutate: $(READY)  ## plant small faults in the soundness-critical modules and list those that no test sees (about an hour)
 	$(BIN)/python -m benchmarks.mutate

@@ -1,0 +1,1 @@
+"""Measurements, one file a part: `make bench` runs all, `make bench ONLY=noise` one."""

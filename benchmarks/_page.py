@@ -1,0 +1,85 @@
+"""docs/benchmarks.md and its figures, from benchmarks/results.json alone."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks._text import joined
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "results.json"
+FORMAT = "ecm-bench-1"
+
+# name -> heading, in the order in which they are run and shown
+PARTS = {
+    "voting": "Voting",
+    "early": "Early stop",
+    "certificates": "Certificates against voting",
+    "noise": "Noise",
+    "growth": "Growth",
+    "allocation": "Allocation against the integer program",
+    "designs": "Outcome designs",
+    "start": "Starting",
+}
+
+
+def part(name: str) -> Any:
+    """The module of a part: `measure(quick)` gives its results, `section(results)` its piece of the page."""
+    return importlib.import_module(f"benchmarks.{name}")
+
+
+def read() -> dict[str, Any]:
+    """The stored results, empty if there are none yet."""
+    if not RESULTS.exists():
+        return {"format": FORMAT, "parts": {}}
+    results: dict[str, Any] = json.loads(RESULTS.read_text())
+    return results
+
+
+def page(results: dict[str, Any]) -> str:
+    """The whole page."""
+    pieces = [
+        "# Benchmarks",
+        "Made by `make bench` from `benchmarks/results.json`; `make bench ONLY=noise` measures one part again. What is "
+        "compared is measured in turn, in one run on one machine, and given as a ratio of medians with quartiles in "
+        "brackets: the times are this machine's, the ratios travel better. Set `ECM_DATA` to a folder with CIFAR-10 to "
+        "use its images; without it images are made.",
+        "Only CPUs were measured. The GPU paths run the same code; no number here says how fast they are.",
+    ]
+    for name, heading in PARTS.items():
+        if name in results["parts"]:
+            found = results["parts"][name]
+            pieces += [f"## {heading}", part(name).section(found["found"]), _measured(found)]
+    return "\n\n".join(pieces) + "\n"
+
+
+def _measured(found: dict[str, Any]) -> str:
+    on = found["machine"]
+    busy = " **Others were using the machine: times are too long, ratios uncertain.**" if on["load"] > 0.5 else ""
+    return joined(
+        f"""*{found["measured"]}, {found["seconds"]:.0f} s; {on["cpu"]}, {on["cores"]} cores, {on["memory_gb"]} GB,
+        {on["system"]}, Python {on["python"]}, torch {on["torch"]}, {on["threads"]} threads; load {on["load"]} at the
+        start.*{busy}"""
+    )
+
+
+def drawing(name: str) -> str:
+    """The figure of a part as SVG text, the same bytes for the same results."""
+    import matplotlib
+
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "ecm", "svg.fonttype": "none", "font.size": 9}):
+        part(name).figure(read()["parts"][name]["found"]).savefig(file, format="svg", metadata={"Date": None})
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+FILES: dict[str, Callable[[], str]] = {
+    "benchmarks.md": lambda: page(read()),
+    "img/bench-early.svg": lambda: drawing("early"),
+    "img/bench-growth.svg": lambda: drawing("growth"),
+}
