@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zoo._cli import allocate, certify, compare, demo, derive, export, list_, report, reproduce, train, verify
+from zoo._cli import allocate, certify, compare, demo, derive, export, lab, list_, report, reproduce, train, verify
 
 
 class _Commands(TyperGroup):
@@ -86,6 +86,7 @@ app.command()(report.report)
 app.command()(compare.compare)
 app.command("list")(list_.list_)
 app.command()(demo.demo)
+app.command()(lab.lab)
 app.command()(reproduce.reproduce)
 
 
