@@ -14,16 +14,17 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks._measure import ROOT, child, machine, once
+from benchmarks._measure import ROOT, child, machine, once, others
 from benchmarks._page import FILES, PARTS, RESULTS, part, read
 
 
 def run(name: str, quick: bool) -> dict[str, Any]:
     """One part, here: its results with when and on what they were measured."""
-    on = machine()
+    on, before = machine(), others()
     found, seconds = once(lambda: part(name).measure(quick))
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return {"measured": when, "seconds": round(seconds, 1), "machine": on, "found": found}
+    busy = max(0.0, others() - before) / (seconds * on["cores"])
+    return {"measured": when, "seconds": seconds, "machine": on, "others": busy, "found": found}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -38,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     for name in chosen.part or PARTS:
         print(f"{name} ...", file=sys.stderr, flush=True)
         measured, peak = child("benchmarks.__main__", "run", name, chosen.quick)
-        print(f"{part(name).section(measured['found'])}\n\n{measured['seconds']} s, {peak:.0f} MB\n", flush=True)
+        print(f"{part(name).section(measured['found'])}\n\n{measured['seconds']:.0f} s, {peak:.0f} MB\n", flush=True)
         if not chosen.quick:
             results = read()
             parts = results["parts"] | {name: measured}

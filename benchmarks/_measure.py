@@ -58,14 +58,22 @@ def once(action: Callable[[], T]) -> tuple[T, float]:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Median and quartiles, three numbers of four digits."""
+    """Median and quartiles."""
     low, median, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else (values[0],) * 3
-    return {"median": digits(median), "low": digits(low), "high": digits(high)}
+    return {"median": median, "low": low, "high": high}
 
 
-def digits(value: float) -> float:
-    """Four significant digits: more would be noise, and every run would change every line of the results."""
-    return float(f"{value:.4g}")
+def rounded(value: Any) -> Any:
+    """Every float inside with four significant digits: more would be noise.
+
+    >>> rounded({"a": [1.23456, 7], "b": "text"})
+    {'a': [1.235, 7], 'b': 'text'}
+    """
+    if isinstance(value, dict):
+        return {key: rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(inner) for inner in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
@@ -92,8 +100,17 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": str(torch.__version__),
         "threads": torch.get_num_threads(),
-        "load": round(os.getloadavg()[0], 1),
     }
+
+
+def others() -> float:
+    """Processor seconds that were not spent by this process and its finished children since the machine started."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return 0.0
+    user, nice, system, _, _, *rest = (int(n) for n in stat.read_text().splitlines()[0].split()[1:9])
+    busy = (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
+    return busy - sum(os.times()[:4])
 
 
 def peak_mb() -> float:
@@ -112,7 +129,8 @@ def peak_mb() -> float:
 def child(module: str, function: str, *arguments: Any) -> tuple[Any, float]:
     """The answer of `module.function(*arguments)` in a fresh interpreter, and that process's peak memory in MB.
 
-    Arguments and answer travel as JSON. Designs are not read from a cache there: a search that is skipped says nothing.
+    Arguments and answer travel as JSON, the answer's floats `rounded`. Designs are not read from a cache there: a
+    search that is skipped says nothing.
     """
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
@@ -122,13 +140,13 @@ def child(module: str, function: str, *arguments: Any) -> tuple[Any, float]:
             [sys.executable, "-m", "benchmarks._measure", task, str(answer)], cwd=ROOT, check=True, env=environment
         )
         found, peak = json.loads(answer.read_text())
-    return found, digits(peak)
+    return found, peak
 
 
 def _serve(task: str, path: str) -> None:
     module, function, arguments = json.loads(task)
     found = getattr(importlib.import_module(module), function)(*arguments)
-    Path(path).write_text(json.dumps([found, peak_mb()]))
+    Path(path).write_text(json.dumps(rounded([found, peak_mb()])))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 
 import mip
 
-from benchmarks._measure import child, digits, interleaved, once
+from benchmarks._measure import child, interleaved, once
 from benchmarks._text import duration, joined, short, table
 from ecm import ECM
 from ecm._allocation import Allocation, allocate
@@ -48,7 +48,7 @@ def measure(quick: bool) -> dict[str, Any]:
     for text in ("z**(1/2)",) if quick else ("z**(1/2)", "z**(1/3)"):
         g = Profile.from_expr(text)
         exact = interleaved({"exact": partial(allocate, g, budget, q)}, rounds)["exact"]
-        one = {"g": text, "q": q, "budget": budget, "eps": digits(allocate(g, budget, q).eps)}
+        one = {"g": text, "q": q, "budget": budget, "eps": allocate(g, budget, q).eps}
         solved.append(one | {"method": "exact", "seconds": exact.median, "ratio": 1.0, "optimal": True})
         makes: dict[str, Made] = {}
         for solver in SOLVERS:
@@ -75,10 +75,10 @@ def measure(quick: bool) -> dict[str, Any]:
 
 def _solver(make: Made, exact: float) -> dict[str, Any]:
     made, seconds = once(lambda: _unless_nothing(make))
-    taken = {"seconds": digits(seconds), "ratio": digits(seconds / exact)}
+    taken = {"seconds": seconds, "ratio": seconds / exact}
     if made is None:
         return taken | {"optimal": False, "eps": None}
-    return taken | {"optimal": made.optimality.startswith("optimal"), "eps": digits(made.eps)}
+    return taken | {"optimal": made.optimality.startswith("optimal"), "eps": made.eps}
 
 
 def _unless_nothing(make: Made) -> Allocation | None:
@@ -92,7 +92,7 @@ def one_size(text: str, q: int, budget: int, method: Any) -> dict[str, Any]:
     """One allocation in a process of its own, for its peak memory."""
     metric = ECM.from_expr(text)
     found = interleaved({"one": lambda: metric.allocate(budget, q, method=method)}, 3)["one"]
-    eps = digits(metric.allocate(budget, q, method=method).eps)
+    eps = metric.allocate(budget, q, method=method).eps
     return {"g": text, "q": q, "budget": budget, "method": method, "seconds": found.facts(), "eps": eps}
 
 

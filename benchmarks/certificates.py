@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._measure import digits, interleaved, once
+from benchmarks._measure import interleaved, once
 from benchmarks._shipped import made_votes, shipped
 from benchmarks._text import duration, joined, percent, table
 from ecm import ECM
@@ -44,17 +44,17 @@ def measure(quick: bool) -> dict[str, Any]:
             "budget": scheme.total,
             "votes": "recorded" if name == "shipped" else "made",
             "images": count,
-            "voting": digits(voting),
+            "voting": voting,
         }
         for method in METHODS:
             certifier = Certifier(scheme, model.classes, method)
             first = once(partial(certifier, votes[0], images[0]))[1]
             seconds = [once(partial(certifier, v, x))[1] for v, x in zip(votes, images, strict=True)]
             row[method] = {
-                "median": digits(statistics.median(seconds)),
-                "worst": digits(max(seconds)),
-                "first": digits(first),
-                "share": digits(statistics.median(seconds) / voting),
+                "median": statistics.median(seconds),
+                "worst": max(seconds),
+                "first": first,
+                "share": statistics.median(seconds) / voting,
             }
         rows.append(row)
     return {"rows": rows, "source": ours.source}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import zoo
-from benchmarks._measure import digits, spread
+from benchmarks._measure import spread
 from benchmarks._text import joined, percent, table, verdict
 from smoothing import Record, decide
 
@@ -44,9 +44,9 @@ def replay(name: str, limit: int | None, quick: bool) -> dict[str, Any]:
         rows.append(
             {
                 "radius": str(radius),
-                "certified": digits(sum(one.certified for one in found) / len(found)),
+                "certified": sum(one.certified for one in found) / len(found),
                 "evaluated": spread(shares),
-                "mean": digits(float(np.mean(shares))),
+                "mean": float(np.mean(shares)),
                 "decisive": spread([one.decisive / total for one in found]),
             }
         )
@@ -55,7 +55,7 @@ def replay(name: str, limit: int | None, quick: bool) -> dict[str, Any]:
         "images": len(votes),
         "budget": model.scheme.total,
         "rows": rows,
-        "all": spread(every) | {"mean": digits(float(np.mean(every)))},
+        "all": spread(every) | {"mean": float(np.mean(every))},
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from benchmarks._measure import child, interleaved
+from benchmarks._measure import child, interleaved, peak_mb
 from benchmarks._plain import PlainNoise
 from benchmarks._shipped import made_images, shipped
 from benchmarks._text import duration, joined, percent, short, table, times, verdict
@@ -40,6 +40,8 @@ def measure(quick: bool) -> dict[str, Any]:
     networks = {"small_cnn": shipped(1).model.base.eval()}
     if not quick:
         networks["wide_resnet40_2"] = MODELS["wide_resnet40_2"]((channels("upper_lower", 3), *IMAGE[1:]), 10).eval()
+    for network in networks.values():
+        network.to(memory_format=torch.channels_last)
     noises = {name: Noise(scheme) for name, scheme in schemes.items()}
     shown = next(iter(noises.values())).inputs(x, samples, channels_last=True).flatten(0, 1)
     actions: dict[str, Any] = {
@@ -72,15 +74,13 @@ def measure(quick: bool) -> dict[str, Any]:
 
 def memory(side: int, limit: int) -> tuple[float, int]:
     """What a call of the largest chunk takes above what was there (MB), and how many samples that chunk has."""
-    from benchmarks._measure import digits, peak_mb
-
     shape = (3, side, side)
     noise = Noise(Scheme(ECM.lp("1/2", ALPHA).design(1000 * ALPHA, kind="periodic"), shape), memory=limit)
     x = torch.zeros((1, *shape), dtype=torch.uint8)
     noise.inputs(x, [0], channels_last=True)
     before = peak_mb()
     noise.inputs(x, range(noise.chunk), channels_last=True)
-    return digits(peak_mb() - before), noise.chunk
+    return peak_mb() - before, noise.chunk
 
 
 def section(found: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.fx.experimental.optimization import fuse
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks._measure import digits, interleaved
+from benchmarks._measure import interleaved
 from benchmarks._plain import PlainNoise, plain_votes
 from benchmarks._shipped import NAME, shipped
 from benchmarks._text import duration, joined, percent, short, table, times, verdict
@@ -22,6 +22,7 @@ from smoothing import Noise, Scheme, SmoothedClassifier
 
 ALPHA = 18
 PLAIN_AIM, FORWARD_AIM = 3.0, 0.9
+SIZES = (16, 32, 64, 128, 256, 512)
 
 
 def measure(quick: bool) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def measure(quick: bool) -> dict[str, Any]:
     The plain loop and the library cast the same votes: of the same images at the same samples.
     """
     images, samples, rounds = (2, 64, 1) if quick else (2, 512, 9)
-    sizes = (64,) if quick else (16, 32, 64, 128, 256, 512)
+    sizes = SIZES[2:3] if quick else SIZES
     side = 256 if quick else 2048
     ours = shipped(images)
     model, x = ours.model, ours.images
@@ -67,9 +68,9 @@ def measure(quick: bool) -> dict[str, Any]:
 
     def rate(name: str) -> dict[str, float]:
         return {
-            "a_second": digits(pairs / found[name].median),
-            "gflops": digits(flops * pairs / found[name].median / 1e9),
-            "of_peak": digits(flops * pairs / found[name].median / peak),
+            "a_second": pairs / found[name].median,
+            "gflops": flops * pairs / found[name].median / 1e9,
+            "of_peak": flops * pairs / found[name].median / peak,
         }
 
     return {
@@ -88,14 +89,14 @@ def measure(quick: bool) -> dict[str, Any]:
         "of_bare": found[best].over(found["votes"]),
         "of_tuned": found[best_tuned].over(found["votes"]),
         "best": {"bare": best, "tuned": best_tuned},
-        "forward": {name: digits(pairs / found[name].median) for name in (*bares, *tuneds)},
+        "forward": {name: pairs / found[name].median for name in (*bares, *tuneds)},
         "own": {
             "budget": own.scheme.total,
-            "a_second": digits(images * (samples if quick else own.scheme.samples) / found["own"].median),
-            "an_image": digits(found["own"].median / images * (own.scheme.samples / samples if quick else 1)),
+            "a_second": images * (samples if quick else own.scheme.samples) / found["own"].median,
+            "an_image": found["own"].median / images * (own.scheme.samples / samples if quick else 1),
         },
         "flops": flops,
-        "matmul": {"side": side, "gflops": digits(peak / 1e9)},
+        "matmul": {"side": side, "gflops": peak / 1e9},
     }
 
 
@@ -163,6 +164,7 @@ def section(found: dict[str, Any]) -> str:
         folded into convolutions, channels last, a batch a thread. Both at the best of several batch sizes;
         {short(found["flops"] / 1e6)} million operations a sample.""",
         table(("", "samples a second", "GFLOPS", "of the matrix product"), rows),
+        "![Throughput by batch size](img/bench-voting.svg)",
         f"""Same votes: of {agreed["votes"]:,}, {agreed["different"]} differ; {agreed["unsure"]} are UNSURE (two best
         logits within {agreed["tolerance"]:g}), and count against the prediction.""",
         f"""Voting, noise included, is {times(found["speedup"])} times as fast as the plain loop (aim: at least
@@ -172,3 +174,28 @@ def section(found: dict[str, Any]) -> str:
         f"""With the model's own aperiodic scheme, B = {own["budget"]:,}, it casts {own["a_second"]:,.0f} votes a
         second: {duration(own["an_image"])} an image. {again}""",
     )
+
+
+def figure(found: dict[str, Any]) -> Any:
+    """Throughput by batch size of the bare network, with voting and the plain loop as levels."""
+    from matplotlib.figure import Figure
+
+    from ecm._plot import BLUE, GREEN, ORANGE, PURPLE
+
+    drawn = Figure(figsize=(6, 3.2), layout="constrained")
+    axes = drawn.subplots()
+    for end, colour, label in (
+        ("", GREEN, "bare network"),
+        (", channels last", PURPLE, "bare network, channels last"),
+        (" a thread", ORANGE, "bare network, tuned"),
+    ):
+        sizes = [size for size in SIZES if f"batch {size}{end}" in found["forward"]]
+        rates = [found["forward"][f"batch {size}{end}"] for size in sizes]
+        axes.plot(sizes, rates, color=colour, marker="o", markersize=4, label=label)
+    axes.axhline(found["rates"]["votes"]["a_second"], color=BLUE, label="voting")
+    axes.axhline(found["rates"]["plain"]["a_second"], color="grey", linestyle="--", label="plain loop")
+    axes.set_xscale("log", base=2)
+    axes.set(xlabel="batch size", ylabel="samples a second", ylim=(0, None))
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    return drawn
