@@ -37,6 +37,7 @@ class Recipe:
     weight_decay: float = 5e-4  # a step, times the learning rate; not for norms and biases
     label_smoothing: float = 0.0  # share of the target given to all classes alike
     ema: float = 0.995  # decay a step of the averaged weights, which are the ones kept; 0 keeps the last weights
+    shift: bool = True  # move images by a few pixels, where the data set says that this keeps the class
     clip: float = 5.0  # largest norm of the gradient; 0 does not clip
     bf16: bool = True  # autocast to bfloat16 where the device computes faster in it
 
@@ -108,7 +109,7 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
     if name == "fast":
         epochs = max(24, min(150, 240_000 // max(1, images)))
         return Preset(
-            recipe=Recipe(epochs=epochs) if images >= 10_000 else Recipe(epochs=epochs, batch=128, lr=0.1),
+            recipe=Recipe(epochs=epochs, shift=False) if images >= 10_000 else Recipe(epochs=epochs, batch=128, lr=0.1),
             model=None,
             per_alpha=None,
             kind="aperiodic",

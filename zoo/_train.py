@@ -147,6 +147,7 @@ def fit(run: Run) -> None:
     labels = data.labels.to(here.device)
     per_epoch = len(data) // recipe.batch
     steps = recipe.epochs * per_epoch
+    augment = run.data.augment if recipe.shift else attrs.evolve(run.data.augment, shift=0)
     layout = torch.channels_last if len(data.shape) == 3 else torch.contiguous_format
     base.to(device=here.device, memory_format=layout).train()  # type: ignore[call-overload]
     optimizer, average = make_optimizer(base, recipe), Average(base, recipe.ema)
@@ -161,7 +162,7 @@ def fit(run: Run) -> None:
             order = torch.randperm(len(data), generator=generator("order", seed, epoch))
             batches = order[: per_epoch * recipe.batch].view(per_epoch, recipe.batch)[step - epoch * per_epoch :]
             ours = [here.share(batch) for batch in batches]
-            for indices, images in zip(ours, data.batches(ours, run.data.augment, (seed, epoch)), strict=True):
+            for indices, images in zip(ours, data.batches(ours, augment, (seed, epoch)), strict=True):
                 samples = draw_samples(run.noise.scheme, (objective.draws, recipe.batch), "noise", seed, step)
                 samples = samples[:, here.rank :: here.world].flatten()
                 torch.manual_seed(key_seed("module", seed, step, here.rank))  # for dropout and the like
