@@ -45,7 +45,7 @@ class Chromium:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         service = webdriver.ChromeService(executable_path=driver)  # a path: selenium asks no server for a driver
         self.driver: Any = webdriver.Chrome(options=options, service=service)
-        self.driver.set_page_load_timeout(60)
+        self.driver.set_page_load_timeout(150)  # a busy machine is not a broken page
         self.driver.set_script_timeout(60)
         self._messages: list[dict[str, Any]] = []
         self._events: list[dict[str, Any]] = []

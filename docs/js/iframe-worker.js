@@ -1,0 +1,23 @@
+// A browser starts no worker from a folder (file://). There a hidden frame does the work of the search.
+if (location.protocol === "file:") {
+  window.Worker = class extends EventTarget {
+    constructor(url) {
+      super();
+      const frame = document.createElement("iframe");
+      frame.hidden = true;
+      document.body.append(frame);
+      this.inside = frame.contentWindow;
+      this.inside.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      const script = frame.contentDocument.createElement("script");
+      script.src = url;
+      this.ready = new Promise((resolve) => (script.onload = resolve));
+      frame.contentDocument.body.append(script);
+    }
+    postMessage(data) {
+      this.ready.then(() => this.inside.dispatchEvent(new MessageEvent("message", { data })));
+    }
+    terminate() {
+      this.inside.frameElement.remove();
+    }
+  };
+}
