@@ -30,6 +30,17 @@ def vote_dtype(classes: int) -> np.dtype[Any]:
     return np.dtype(np.uint8 if classes <= 255 else np.uint16)
 
 
+def cast(logits: Tensor, tolerance: float, unsure: int) -> Tensor:
+    """The vote of every row: its best class, or `unsure` if the second best is within the tolerance.
+
+    >>> cast(torch.tensor([[0.0, 2.0, 1.0], [1.0, 0.0, 0.9]]), 0.5, unsure=255).tolist()
+    [1, 255]
+    """
+    best = logits.double().topk(2, dim=-1)
+    sure = best.values[..., 0] - best.values[..., 1] > tolerance
+    return torch.where(sure, best.indices[..., 0], unsure)
+
+
 class SmoothedClassifier(Smoothed):
     """Classifies by the votes of `base` over all samples of `scheme`; the class shares are 1-Lipschitz in the metric.
 
@@ -63,9 +74,7 @@ class SmoothedClassifier(Smoothed):
         kept = kept.to(self.device)
         spoiled = torch.zeros((), dtype=torch.bool, device=self.device)
         for images, part, logits in self.outputs(batch, samples, progress):
-            best = logits.double().topk(2, dim=-1)
-            sure = best.values[..., 0] - best.values[..., 1] > self.tolerance
-            kept[images, part] = torch.where(sure, best.indices[..., 0], unsure).to(kept.dtype)
+            kept[images, part] = cast(logits, self.tolerance, unsure).to(kept.dtype)
             spoiled |= logits.isnan().any()
         if bool(spoiled):
             raise VoteError("the base gave NaN logits: no vote can be read from them; check its weights and its input")

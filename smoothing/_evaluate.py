@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import product
 
 import numpy as np
@@ -110,7 +110,7 @@ class Smoothed(nn.Module):
         Batches depend on nothing but sizes, and the samples of an image are never mixed with half of another's.
         """
         prepared, noise = self.prepared, self.noise
-        chosen = torch.as_tensor(np.arange(self.scheme.samples) if samples is None else np.asarray(samples))
+        chosen = noise.indices(range(self.scheme.samples) if samples is None else samples)
         rows = self._rows(prepared)
         step = min(rows, max(1, len(chosen)))
         images = max(1, rows // max(1, len(chosen)))
@@ -130,7 +130,8 @@ class Smoothed(nn.Module):
     def evaluate(self, shown: Tensor, network: nn.Module | None = None) -> Tensor:
         """The outputs [n, classes] of `network` (default: the prepared base) for inputs that the noise has made."""
         called = self.prepared.network if network is None else network
-        with torch.inference_mode(), torch.autocast(self.device.type, self.autocast, enabled=self.autocast is not None):
+        mixed = nullcontext() if self.autocast is None else torch.autocast(self.device.type, self.autocast)
+        with torch.inference_mode(), mixed:
             out = called(shown)
         if not isinstance(out, Tensor) or tuple(out.shape) != (len(shown), self.classes):
             raise VoteError(

@@ -85,7 +85,7 @@ class Noise:
 
     def bounds(self, x: Tensor, samples: Sequence[int] | Tensor) -> tuple[Tensor, Tensor]:
         """(lower, upper) in half-steps, int32 [N, S, *shape], of every level in `x` [N, *shape] at every sample."""
-        cells = self._cells_of(self._flat(x)[:, None] + self._rows(self._wanted(samples)))
+        cells = self._cells_of(self._flat(x)[:, None] + self._rows(self.indices(samples)))
         lower, upper = (_look(self._ends, cells + end * self._cells) for end in (0, 1))
         return _split(lower, self.scheme.shape), _split(upper, self.scheme.shape)
 
@@ -94,14 +94,23 @@ class Noise:
 
         With `channels_last` the same numbers, stored with the channels innermost (for shapes of three axes).
         """
-        return self._shown_at(self._flat(x)[:, None], self._wanted(samples), channels_last)
+        return self._shown_at(self._flat(x)[:, None], self.indices(samples), channels_last)
 
     def paired(self, x: Tensor, samples: Sequence[int] | Tensor, channels_last: bool = False) -> Tensor:
         """As `inputs`, but image n at its own `samples[n]`, for training: float32 [N, planes * shape[0], ...]."""
-        flat, wanted = self._flat(x), self._wanted(samples)
+        flat, wanted = self._flat(x), self.indices(samples)
         if len(flat) != len(wanted):
             raise InputError(f"{len(wanted)} samples for {len(flat)} images: paired takes one sample an image")
         return self._shown_at(flat, wanted, channels_last)
+
+    def indices(self, samples: Sequence[int] | Tensor) -> Tensor:
+        """Sample numbers on the device: those of a sequence are checked, a tensor is taken at its word."""
+        if isinstance(samples, Tensor):
+            return samples.to(self.device)
+        chosen = np.asarray(samples, dtype=np.int64)
+        if chosen.size and not 0 <= chosen.min() <= chosen.max() < self.scheme.samples:
+            raise SchemeError(f"samples {chosen.min()}..{chosen.max()}: this scheme has 0..{self.scheme.samples - 1}")
+        return self._on(chosen)
 
     def _shown_at(self, flat: Tensor, samples: Tensor, channels_last: bool) -> Tensor:
         """Planes [..., planes * C, ...] of levels [N, (1,) features] at samples [S]."""
@@ -159,14 +168,6 @@ class Noise:
         if tuple(x.shape[1:]) != self.scheme.shape:
             raise InputError(f"levels of shape {tuple(x.shape)}; this scheme reads (N, {self.scheme.shape})")
         return x.to(self.device, self._key).flatten(1)
-
-    def _wanted(self, samples: Sequence[int] | Tensor) -> Tensor:
-        if isinstance(samples, Tensor):
-            return samples.to(self.device)
-        chosen = np.asarray(samples, dtype=np.int64)
-        if chosen.size and not 0 <= chosen.min() <= chosen.max() < self.scheme.samples:
-            raise SchemeError(f"samples {chosen.min()}..{chosen.max()}: this scheme has 0..{self.scheme.samples - 1}")
-        return self._on(chosen)
 
     def _on(self, array: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(np.array(array)).to(self.device)
