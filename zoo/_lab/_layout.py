@@ -18,12 +18,11 @@ _TITLE = (
     "takes.</p>"
 )
 _OUTCOMES = (
-    "B outcomes stand in for the law of Λ. At most B·g(z) of them may separate two values at distance z; ε* is by how "
-    "much the worst pair stays below."
+    "B outcomes stand in for Λ. At most B·g(z) of them may split values z apart; ε* is the largest gap that is left."
 )
 _LAW = (
-    "Λ is the random width of the bins in which the network sees a feature. Under its law two values at distance z "
-    "fall in different bins with probability exactly g(z)."
+    "Λ is the random width of the bins in which the network sees a feature. It splits values at distance z with "
+    "probability exactly g(z)."
 )
 _NOISE = (
     "Of every feature the network gets the two ends of its bin, lower and upper. Where Λ = ∞ they are 0 and 1, and the "
@@ -65,7 +64,7 @@ class Layout:
             _heading("Metric")
             self.mode = _toggle({"formula": "formula", "power": "p and α"}, "mode").props("spread")
             self.formula = ui.input(value=start.formula).classes("formula")
-            self.formula.props('prefix="g(z) =" dense outlined debounce=250 spellcheck=false autocomplete=off')
+            self.formula.props('prefix="g(z) = " dense outlined debounce=250 spellcheck=false autocomplete=off')
             self.formula.props('maxlength=400 aria-label="formula g(z)" data-testid=formula')
             with ui.element("div").classes("chips") as self.chips:
                 self.examples = {

@@ -8,6 +8,7 @@ from functools import partial
 from math import log10
 from typing import Any
 
+import attrs
 from nicegui import ui
 
 from ecm._metric import Kind
@@ -28,7 +29,7 @@ from zoo._lab._state import (
 )
 from zoo._lab._verdict import Points, judge, power_formula
 from zoo._lab._words import note
-from zoo._lab._worker import Failed, TooSlow, Worker
+from zoo._lab._worker import Failed, Stopped, TooSlow, Worker
 
 QUICK, LONG = 20.0, 30.0  # seconds that a step may take
 PATIENCE = 5.0  # seconds after which a search makes way for a newer one
@@ -204,6 +205,9 @@ class Lab:
             self._show_splits(wanted.kind)
             yield
             show.show_seen(page, await ask(QUICK, seen, wanted, budget, kind))
+        except Stopped:
+            if self._later.is_newest(wanted):  # another page of the same server was in a hurry
+                self._later.ask(attrs.evolve(wanted))
         except (TooSlow, Failed) as error:
             if self._later.is_newest(wanted):
                 page.design_note.content = note(f"This could not be computed: {error}.")

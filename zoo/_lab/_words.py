@@ -16,6 +16,7 @@ HEADLINES = {
     "unreadable": "Not a formula",
     "undecided": "Undecided",
 }
+_RULE = "g must be 0 at 0, concave, nowhere decreasing, and at most 1 on [0, 1]: √z/18 is, written z**0.5/18."
 _SYMBOLS = {"<=": "≤", ">=": "≥"}
 
 
@@ -55,10 +56,10 @@ def why(verdict: Verdict) -> Markup:
         start = max(0, verdict.position - 40)
         before, at = verdict.formula[start : verdict.position], verdict.formula[verdict.position : verdict.position + 1]
         after = verdict.formula[verdict.position + 1 : verdict.position + 40]
-        parts.append(Markup("<pre class='place'>{}<mark>{}</mark>{}</pre>").format(before, at or " ", after))
+        parts.append(Markup("<p class='place'>{}<mark>{}</mark>{}</p>").format(before, at or " ", after))
     if verdict.meaning:
         parts.append(Markup("<p>{}</p>").format(verdict.meaning))
-    return Markup("").join(parts)
+    return Markup("").join([*parts, note(_RULE)])
 
 
 def table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Markup:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -30,6 +31,10 @@ class Failed(ECMError):
     """A computation raised, or its process died."""
 
 
+class Stopped(Failed):
+    """A computation was interrupted for the sake of another."""
+
+
 class Worker:
     """Runs functions of importable modules in a process of its own, one after the other, each within its time.
 
@@ -45,6 +50,7 @@ class Worker:
         self._lock = asyncio.Lock()
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
+        self._computing = self._interrupted = False
 
     async def __call__(self, seconds: float, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """function(*args, **kwargs), or TooSlow after `seconds` of it, or Failed with the text of its error."""
@@ -57,7 +63,8 @@ class Worker:
     async def warm(self) -> None:
         """Start the process now, so that the first question does not wait for its imports."""
         async with self._lock:
-            await asyncio.to_thread(self._ready)
+            with suppress(ECMError):  # whoever asks first is told
+                await asyncio.to_thread(self._ready)
 
     def close(self) -> None:
         """End the process; the next call would start another."""
@@ -68,20 +75,26 @@ class Worker:
         self._process = self._pipe = None
 
     def interrupt(self) -> None:
-        """End what is being computed; whoever waits for it gets Failed."""
-        if self._process is not None:
+        """End what is being computed, if anything is; whoever waits for it gets Stopped."""
+        if self._computing and self._process is not None:
+            self._interrupted = True
             self._process.kill()
 
     def _exchange(self, seconds: float, question: object) -> tuple[bool, object]:
+        pipe = self._ready()
+        self._computing, self._interrupted = True, False
         try:
-            pipe = self._ready()
             pipe.send(question)
             if pipe.poll(seconds):
                 answer: tuple[bool, object] = pipe.recv()
                 return answer
         except (EOFError, OSError):
             self.close()
+            if self._interrupted:
+                raise Stopped("made way for something newer") from None
             raise Failed("the computing process ended unexpectedly; it may have run out of memory") from None
+        finally:
+            self._computing = False
         self.close()
         raise TooSlow(f"stopped after {seconds:g} s")
 
@@ -95,10 +108,13 @@ class Worker:
             self._pipe = ours
             self._process.start()
             theirs.close()
-            if not ours.poll(_START):
+            try:
+                up = ours.poll(_START) and ours.recv()
+            except (EOFError, OSError):
+                up = False
+            if not up:
                 self.close()
-                raise TooSlow(f"the computing process was not up after {_START:g} s")
-            ours.recv()
+                raise Failed("the computing process did not start")
         return self._pipe
 
 
