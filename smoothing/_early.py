@@ -70,7 +70,7 @@ class Voter(Protocol):
         ...
 
 
-def vote_chunks(voter: Voter, image: Any, size: int = 1024) -> Iterator[NDArray[np.unsignedinteger]]:
+def vote_chunks(voter: Voter, image: Any, size: int = 256) -> Iterator[NDArray[np.unsignedinteger]]:
     """The votes of one image, `size` samples at a time, each cast when it is asked for: the chunks of `decide`."""
     for start in range(0, voter.scheme.samples, size):
         yield voter.votes(image[None], range(start, min(start + size, voter.scheme.samples)))[0]

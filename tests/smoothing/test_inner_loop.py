@@ -83,7 +83,7 @@ def network(scheme: Scheme) -> nn.Module:
 def nowhere(monkeypatch: pytest.MonkeyPatch, scheme: Scheme, kind: type[Smoothed]) -> Smoothed:
     """On the meta device; the base is taken as prepared, since preparing (before the loop) compares numbers."""
     base = network(scheme).to("meta")
-    monkeypatch.setattr(Smoothed, "prepared", Prepared(base, True, 7, True, (), ()))
+    monkeypatch.setattr(Smoothed, "prepared", Prepared(base, True, 7, True))
     return kind(base, scheme, 3)
 
 
@@ -158,7 +158,7 @@ PEEKS = {
 def test_a_peek_is_found(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The meta device stops what waits for numbers, so the tests above can fail."""
     base = Peeking(PEEKS[case]).eval().to("meta")
-    monkeypatch.setattr(Smoothed, "prepared", Prepared(base, True, 7, True, (), ()))
+    monkeypatch.setattr(Smoothed, "prepared", Prepared(base, True, 7, True))
     classifier = SmoothedClassifier(base, SCHEMES["cyclic"], 3)
     with pytest.raises((RuntimeError, NotImplementedError)):
         list(classifier.outputs(torch.zeros((1, *SHAPE), dtype=torch.uint8, device="meta")))
