@@ -4,11 +4,26 @@ from __future__ import annotations
 
 
 class ECMError(ValueError):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose.
+
+    >>> from ecm import ECM, ECMError
+    >>> try:
+    ...     ECM.lp("1/2", alpha=-18)
+    ... except ECMError as error:
+    ...     print(error)
+    alpha = -18: the metric is z**p/alpha, write a positive alpha
+    """
 
 
 class ExpressionError(ECMError):
-    """The text is not a formula this package reads. `position` is the offset of the offending character."""
+    """The text is not a formula this package reads. `position` is the offset of the offending character.
+
+    >>> from ecm import ECM
+    >>> ECM.from_expr("z**0.5 + y")
+    Traceback (most recent call last):
+        ...
+    ecm._errors.ExpressionError: ...
+    """
 
     def __init__(self, message: str, text: str = "", position: int | None = None) -> None:
         self.text = text
@@ -22,7 +37,15 @@ class ExpressionError(ECMError):
 
 
 class NotAnECM(ECMError):
-    """The function is not the g of an ECM. `condition` names what fails, `witness` shows where."""
+    """The function is not the g of an ECM. `condition` names what fails, `witness` shows where.
+
+    >>> from ecm import ECM, NotAnECM
+    >>> try:
+    ...     ECM.from_expr("z**2")
+    ... except NotAnECM as error:
+    ...     print(error.condition, "fails at", error.witness)
+    concave fails at z = 0, 1/4, 1/2
+    """
 
     def __init__(self, message: str, condition: str, witness: str) -> None:
         self.condition = condition
@@ -31,15 +54,36 @@ class NotAnECM(ECMError):
 
 
 class Undecided(ECMError):
-    """A condition could be neither proved nor refuted within the limits. Nothing is accepted on that ground."""
+    """A condition could be neither proved nor refuted within the limits. Nothing is accepted on that ground.
+
+    >>> from ecm import ECM
+    >>> ECM.from_expr("Min(z, 3 + 1/(z - 1/3)**2)", seconds=1)
+    Traceback (most recent call last):
+        ...
+    ecm._errors.Undecided: ...'concave' is open...grid=255...
+    """
 
 
 class AllocationError(ECMError):
-    """Weights that do not form a sound allocation, or a solver's answer that fails the exact check."""
+    """Weights that do not form a sound allocation, or a solver's answer that fails the exact check.
+
+    >>> from ecm import ECM, verify_allocation
+    >>> verify_allocation(ECM.l1(1).profile, {1: 5}, budget=4, q=2)
+    Traceback (most recent call last):
+        ...
+    ecm._errors.AllocationError: ...
+    """
 
 
 class DesignError(ECMError):
-    """Outcomes that do not form a sound design for the metric."""
+    """Outcomes that do not form a sound design for the metric.
+
+    >>> from ecm import ECM, Design
+    >>> Design.from_rows(ECM.l1(2), [[1], [1], [2]], q=2, budget=4)
+    Traceback (most recent call last):
+        ...
+    ecm._errors.DesignError: ...
+    """
 
 
 class Undefined(ECMError):

@@ -16,12 +16,22 @@ S = TypeVar("S")
 
 
 class Counterexample(Exception):
-    """A property fails; the text is the smallest case known, ready to paste."""
+    """A property fails; the text is the smallest case known, ready to paste.
+
+    >>> def small(q):
+    ...     raise Counterexample(f"q = {q}")
+    >>> [(f.passed, f.counterexample) for f in run_checks([Check("mine", "q is small", small)], 9)]
+    [(False, 'q = 9')]
+    """
 
 
 @attrs.frozen
 class Evidence:
-    """How a property was established: the method, the number of cases, a word of detail."""
+    """How a property was established: the method, the number of cases, a word of detail.
+
+    >>> Evidence("exhaustive", 256, "every level")
+    Evidence(how='exhaustive', cases=256, note='every level')
+    """
 
     how: How
     cases: int = 1
@@ -30,7 +40,12 @@ class Evidence:
 
 @attrs.frozen
 class Check(Generic[S]):
-    """A property of one layer and the function that establishes it, or raises `Counterexample`."""
+    """A property of one layer and the function that establishes it, or raises `Counterexample`.
+
+    >>> even = Check("mine", "q is even", lambda q: Evidence("exact check"))
+    >>> [(f.claim, f.status) for f in run_checks([even], 8)]
+    [('q is even', 'ok')]
+    """
 
     layer: str
     claim: str
@@ -39,7 +54,11 @@ class Check(Generic[S]):
 
 @attrs.frozen
 class Finding:
-    """The result of one check. `passed` is None where nothing was checked, and the note says why."""
+    """The result of one check. `passed` is None where nothing was checked, and the note says why.
+
+    >>> Finding("metric", "g(0) = 0", "not checked", 0, 0.0, None, "left out").status
+    'open'
+    """
 
     layer: str
     claim: str

@@ -23,7 +23,13 @@ __all__ = ["MetricContract"]
 
 
 class MetricContract:
-    """Inherit and set `metric`; `q`, `budget`, `examples` and `seed` have defaults that keep a test below a second."""
+    """Inherit and set `metric`; `q`, `budget`, `examples` and `seed` have defaults that keep a test below a second.
+
+    >>> class TestMine(MetricContract):  # pytest runs one test a property
+    ...     metric = ECM.from_expr("Min(3*z, 1)/18")
+    >>> len(TestMine.test_property.pytestmark[0].args[1]) == len(list(all_checks()))
+    True
+    """
 
     metric: ClassVar[ECM]
     q: ClassVar[int | None] = None

@@ -37,6 +37,10 @@ class Setting:
     """What a run verifies: the metric on the levels 0..q with a budget of outcomes, and how much it may sample.
 
     `examples` is the number of Hypothesis examples a sampled property gets; `quick` leaves out the slow solvers.
+
+    >>> setting = Setting(ECM.l1(2), q=4, budget=8)
+    >>> setting.design.budget, [part.eps for part in setting.allocations]
+    (8, [0.0])
     """
 
     metric: ECM
@@ -301,7 +305,11 @@ CHECKS: tuple[Check[Setting], ...] = (
 
 
 def all_checks() -> Iterator[Check[Setting]]:
-    """The checks of this floor, then those that installed packages add through `ecm.checks`."""
+    """The checks of this floor, then those that installed packages add through `ecm.checks`.
+
+    >>> next(all_checks()).claim
+    'g(0) = 0, increasing, concave, g <= 1, proven from the text'
+    """
     yield from CHECKS
     for point in sorted(entry_points(group="ecm.checks"), key=lambda p: p.name):
         yield from point.load()

@@ -1,13 +1,15 @@
-"""What all tests share: a cache of their own for designs, and Hypothesis without deadlines (times are benchmarks)."""
+"""What all tests share: a cache of their own for designs, and Hypothesis without clocks (times are benchmarks)."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("ecm", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile(
+    "ecm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
 settings.load_profile("ecm")
 
 

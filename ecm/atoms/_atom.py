@@ -20,6 +20,11 @@ class Atom:
     `above` is the open lower end of the domain (None: the whole line), `shape(lo, hi)` says what is known of f
     between lo and hi, `taylor(u, f(u0))` continues the Taylor coefficients of f(u(t)) from those of u, and
     `sympy` names the function in sympy.
+
+    >>> from ecm.atoms import ATOMS
+    >>> log1p = ATOMS["log1p"]
+    >>> log1p.derivative(1.0), log1p.shape(arb(0), arb(1))  # rising and concave, proven
+    (0.5, (True, False, True, False))
     """
 
     name: str
