@@ -278,7 +278,7 @@ def _tested(target: Target, tree: ast.Module) -> str:
     importlib.import_module(name)  # before pytest, which would rewrite a file that is named to it
     for part in (target.path, *target.tests):
         plugin = Fewer()
-        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:benchmark", part], plugins=[plugin])
+        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", part], plugins=[plugin])
         if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             return plugin.failed or f"{part}: {code!r}"
     return ""
