@@ -68,11 +68,12 @@ class Worker:
 
     def close(self) -> None:
         """End the process; the next call would start another."""
-        if self._process is not None and self._pipe is not None:
-            self._process.kill()
-            self._process.join()
-            self._pipe.close()
-        self._process = self._pipe = None
+        process, pipe = self._process, self._pipe
+        self._process = self._pipe = None  # first: a thread that waits for an answer may close as well
+        if process is not None and pipe is not None:
+            process.kill()
+            process.join()
+            pipe.close()
 
     def interrupt(self) -> None:
         """End what is being computed, if anything is; whoever waits for it gets Stopped."""
