@@ -90,8 +90,11 @@ class Smoothed(nn.Module):
 
     @property
     def group(self) -> int:
-        """How many images share a batch: 1, or as many as fit a batch with all their samples."""
-        return max(1, self._rows(self.prepared) // self.scheme.samples)
+        """How many images one call should get: as many as share a batch, or as give every thread a few batches."""
+        prepared, samples = self.prepared, self.scheme.samples
+        rows, threads = self._rows(prepared), self._threads(prepared)
+        share, batches = max(1, rows // samples), -(-samples // rows)
+        return share if threads == 1 else share * -(-4 * threads // batches)
 
     def _threads(self, prepared: Prepared) -> int:
         """Only a traced base is known to keep no state between calls, and other devices have threads of their own."""

@@ -136,8 +136,8 @@ def smoothed(base: nn.Module, **settings: object) -> SmoothedClassifier:
 IMAGES = torch.from_numpy(np.random.RandomState(0).randint(17, size=(4, 1, 8, 8)))
 
 
-def logits(classifier: SmoothedClassifier) -> Tensor:
-    return torch.cat([out.flatten(0, 1) for _, _, out in classifier.outputs(IMAGES)])
+def logits(classifier: SmoothedClassifier, images: Tensor = IMAGES) -> Tensor:
+    return torch.cat([out.flatten(0, 1) for _, _, out in classifier.outputs(images)])
 
 
 CHANGES = {
@@ -178,6 +178,23 @@ def test_threads_do_not_matter(threads: int) -> None:
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(out, wanted) for (_, _, out), wanted in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("rows", [7, 64, 300])
+def test_groups_cut_between_batches(threads: int, rows: int) -> None:
+    """A run that votes group by group gets the bits of one call, and a group keeps every thread busy."""
+    classifier = smoothed(settled(Net(lambda net, x: net.norm(net.conv(x)))), batch_size=rows)
+    images = IMAGES.repeat(10, 1, 1, 1)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads)
+        size = classifier.group
+        assert size * classifier.scheme.samples >= (1 if threads == 1 else 4 * threads) * min(rows, 64)
+        parts = [logits(classifier, images[i : i + size]) for i in range(0, len(images), size)]
+        assert torch.equal(torch.cat(parts), logits(classifier, images))
+    finally:
+        torch.set_num_threads(before)
 
 
 @given(st.lists(st.integers(), max_size=40), st.integers(1, 4))
