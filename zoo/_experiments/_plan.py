@@ -143,8 +143,9 @@ def measure(size: Size, scale: Scale, device: str | torch.device | None = None, 
         float(loss.detach())  # waits for a GPU
 
     draw = _timed(step, seconds) / batch
-    classifier = SmoothedClassifier(base.eval(), scheme, size.classes, batch_size=4 * batch)
     few = levels[:4]
+    # eight batches, so that there is work for a few threads
+    classifier = SmoothedClassifier(base.eval(), scheme, size.classes, batch_size=max(1, len(few) * batch // 8))
     vote = _timed(lambda: classifier.votes(few, samples.tolist()), seconds) / (len(few) * batch)
     return Speed(draw, vote, _certificate_seconds(size, scale))
 
