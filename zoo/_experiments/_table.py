@@ -166,14 +166,17 @@ def certified_images(run: Certification, p: Fraction, radius: Fraction, method: 
     return frozenset(row.idx for row in run.rows if row.correct and covers(row.balls[method]))
 
 
+def read_trained(folder: Path) -> Trained:
+    """One finished model from its card and its certification; weights and votes may be absent."""
+    card = read_card(folder)
+    base = card["accuracy"]["base"]
+    accuracy = Accuracy(round(base["value"] * base["images"]), base["images"])
+    return Trained(read_certification(folder), accuracy, card["training"]["epochs"])
+
+
 def collect(experiment: Experiment, scale: Scale, folder: Path) -> Reproduction:
     """Read a finished experiment from its run folders; nothing is trained or voted on."""
-    models = {}
-    for name in experiment.models(scale):
-        card = read_card(folder / name)
-        base = card["accuracy"]["base"]
-        accuracy = Accuracy(round(base["value"] * base["images"]), base["images"])
-        models[name] = Trained(read_certification(folder / name), accuracy, card["training"]["epochs"])
+    models = {name: read_trained(folder / name) for name in experiment.models(scale)}
     shared = {frozenset(row.idx for row in model.certification.rows) for model in models.values()}
     if len(shared) > 1:
         raise ModelError(f"the models in {folder} were certified on different images: run the same command again")

@@ -1,0 +1,114 @@
+"""The page of results holds: it is what the records say, and so are the README's tables."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ecm._errors import ECMError
+from zoo import read_certification
+from zoo._certification import METHODS
+from zoo._experiments._paper import published
+from zoo._load import PRETRAINED
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+RECORDS = DOCS / "records"
+FOLDERS = sorted(path.parent for root in (RECORDS, PRETRAINED) for path in root.rglob("certify.tsv"))
+
+
+@pytest.fixture(scope="module")
+def results() -> Iterator[Any]:
+    """The script as a module, with its neighbours."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(DOCS)
+        yield importlib.import_module("results")
+
+
+def test_the_page_and_its_figures_are_in_step_with_the_records(results: Any) -> None:
+    """Else run `python docs/results.py`. Figures are compared by what they show, not by how they are drawn."""
+    text, drawn = results.page()
+    assert (DOCS / "results.md").read_text() == text
+    assert {path.name for path in DOCS.glob("img/results-*.svg")} == set(drawn)
+    for name, figure in drawn.items():
+        points = re.compile("points ([0-9a-f]{64})")
+        kept = (DOCS / "img" / name).read_text()
+        assert points.findall(kept) == points.findall(figure)
+        assert len(kept) < 150_000
+    assert all(f"(img/{name})" in text for name in drawn)
+
+
+def test_the_readme_is_in_step_with_the_cards(results: Any) -> None:
+    """Else run `python docs/results.py`."""
+    text = (ROOT / "README.md").read_text()
+    assert results.readme(text) == text
+    assert {block[2] for block in results.BLOCK.finditer(text)} == set(results.BLOCKS)
+
+
+def test_every_accuracy_in_the_readme_is_found_in_a_card_or_record() -> None:
+    """Each percentage in a row of a table is one of a card, a record or the paper, to a tenth."""
+    known = {f"{cell.certified:.1f}" for row in published("table1-half").rows.values() for cell in row}
+    for folder in FOLDERS:
+        summary = json.loads((folder / "card.json").read_text())["certification"]
+        shares = [summary["base_accuracy"], summary["smoothed_accuracy"]]
+        shares += [row[method] for row in summary["certified_accuracy"] for method in METHODS]
+        known |= {f"{100 * share:.1f}" for share in shares}
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
+    quoted = [number for row in rows for number in re.findall(r"(\d+\.\d)%", row)]
+    assert len(quoted) > 30
+    assert [number for number in quoted if number not in known] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_a_record_is_whole(folder: Path) -> None:
+    """Its rows give the numbers of its card, and both name the same weights and scheme."""
+    card, about = (json.loads((folder / name).read_text()) for name in ("card.json", "certify.json"))
+    assert (card["weights"], card["scheme"]) == (about["weights"], about["scheme"])
+    assert card["certification"] == about["summary"]
+    assert read_certification(folder).summary() == about["summary"]
+
+
+def test_what_has_no_record_is_left_out_and_named(results: Any, tmp_path: Path) -> None:
+    """A page of fewer models says which are missing; rows, orderings and experiments without models are not there."""
+    shutil.copytree(RECORDS / "digits", tmp_path / "digits")
+    assert "Left out here" not in results.page(tmp_path)[0]
+    shutil.rmtree(tmp_path / "digits" / "digits-l0.5-a6")
+    text = results.page(tmp_path)[0]
+    assert "Left out here: `digits-l0.5-a6` (no record)." in text
+    assert "93.9 @ 6" not in text
+    shutil.rmtree(tmp_path / "digits" / "digits-l0.5-a3")
+    text = results.page(tmp_path)[0]
+    assert "| Variable Lambda |" not in text
+    assert "## The paper's orderings" not in text
+    assert "`table1`: Table 1" in text.partition("## Not run")[2]
+
+
+def test_only_finished_and_whole_runs_are_kept(results: Any, tmp_path: Path) -> None:
+    """Card, scheme and certification are copied; a run that was stopped or tampered with is refused."""
+    run = RECORDS / "digits" / "digits-l1-a3"
+    (made,) = results.keep(run, records=tmp_path / "records")
+    assert {path.name: path.read_bytes() for path in made.iterdir()} == {p.name: p.read_bytes() for p in run.iterdir()}
+    bad = tmp_path / "run"
+    shutil.copytree(run, bad)
+    table = bad / "certify.tsv"
+    table.write_text("\n".join(table.read_text().splitlines()[:-1]) + "\n")
+    with pytest.raises(ECMError, match="does not give the numbers"):
+        results.keep(bad, records=tmp_path / "records")
+    (bad / "certify.json").write_text(json.dumps({"format": "ecm-certification-1"}))
+    with pytest.raises(ECMError, match="no finished run"):
+        results.keep(bad, records=tmp_path / "records")
+
+
+def test_what_was_tried_in_training_is_shown(results: Any, tmp_path: Path) -> None:
+    """One row an entry of recipe.json; what was not measured stays empty."""
+    shutil.copytree(RECORDS / "digits", tmp_path / "digits")
+    tried = [{"what": "clipping", "epochs": 2, "lr": 0.1, "base_accuracy": 0.4321, "images": 2000, "note": "kept"}]
+    (tmp_path / "recipe.json").write_text(json.dumps(tried))
+    assert "| clipping | 2 | 0.1 | 43.2 | 2000 |  | kept |" in results.page(tmp_path)[0]
