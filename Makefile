@@ -51,6 +51,7 @@ mutate: $(READY)  ## plant small faults in the soundness-critical modules and li
 
 docs: $(READY)  ## the documentation site, in site/; warnings are errors
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/results.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:  ## remove everything that make made
