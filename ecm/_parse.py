@@ -230,7 +230,7 @@ class _Reader:
 
 
 def _suggest(name: str) -> str:
-    close = get_close_matches(name, NAMES, 1, 0.6)
+    close = [known for known in NAMES if known.lower() == name.lower()] or get_close_matches(name, NAMES, 1, 0.6)
     return f" (did you mean {close[0]}?)" if close else ""
 
 

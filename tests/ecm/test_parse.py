@@ -60,6 +60,7 @@ REFUSED = [
     ("z**0.5/18 + x", "unknown name 'x'", 12),
     ("sqr(z)", "did you mean sqrt", 0),
     ("tan(z)", "did you mean tanh", 0),
+    ("min(z, 1)", "did you mean Min", 0),
     ("Z", "the variable is z", 0),
     ("z.real", "attribute access", 0),
     ("z + sqrt(z).imag", "attribute access", 4),
