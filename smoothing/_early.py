@@ -29,6 +29,9 @@ class Decision:
 
     `prediction` is the certified class (None if not certified). After `decisive` of all `samples` the answer was
     fixed; `evaluated` were asked for, the chunk's rest included.
+
+    >>> Decision(certified=True, prediction=1, decisive=6, evaluated=8, samples=512).evaluated
+    8
     """
 
     certified: bool
@@ -71,9 +74,42 @@ class Voter(Protocol):
 
 
 def vote_chunks(voter: Voter, image: Any, size: int = 256) -> Iterator[NDArray[np.unsignedinteger]]:
-    """The votes of one image, `size` samples at a time, each cast when it is asked for: the chunks of `decide`."""
-    for start in range(0, voter.scheme.samples, size):
-        yield voter.votes(image[None], range(start, min(start + size, voter.scheme.samples)))[0]
+    """The votes of one image, `size` samples at a time, each cast when it is asked for: the chunks of `decide`.
+
+    They come in the order of `asking_order`.
+
+    >>> from smoothing import FromArrays, Scheme, SmoothedClassifier
+    >>> bright = FromArrays(lambda lower, upper: ((lower + upper).mean(1) > 1).astype(int), classes=2)
+    >>> voter = SmoothedClassifier(bright, Scheme.l1(2, shape=(3,), q=4), classes=2)
+    >>> [chunk.tolist() for chunk in vote_chunks(voter, np.array([4, 4, 4]), size=5)]
+    [[1, 1, 1, 1, 1], [1, 1, 1]]
+    """
+    order = asking_order(voter.scheme)
+    for start in range(0, len(order), size):
+        yield voter.votes(image[None], order[start : start + size].tolist())[0]
+
+
+def asking_order(scheme: Scheme) -> Ints:
+    """All samples in the order in which early stop asks for them: those that show the fewest features first.
+
+    Any order is sound where all samples weigh the same. An image that is not certified is given away by samples that
+    vote otherwise, and which samples show little is known before any vote; an image that is certified takes more than
+    half of its votes in any order. Other couplings than the cyclic keep the samples' own order.
+
+    >>> from smoothing import Scheme
+    >>> asking_order(Scheme.l1(2, shape=(3,), q=4)).tolist()
+    [0, 4, 5, 6, 7, 1, 2, 3]
+    """
+    if scheme.coupling != "cyclic":
+        return np.arange(scheme.samples)
+    shown = np.zeros(scheme.total)
+    for component, outcomes in enumerate(scheme.design.outcomes):
+        # At sample t a feature uses position t + offset of the list: the sums over all features are a correlation.
+        finite = np.fft.rfft(scheme.lists[component] < outcomes.finite)
+        features = scheme.offsets[scheme.site[scheme.component == component]]
+        offsets = np.fft.rfft(np.bincount(features, minlength=scheme.total))
+        shown += np.fft.irfft(finite * offsets.conj(), scheme.total)
+    return np.argsort(shown.round(), kind="stable")
 
 
 def decide(
@@ -87,10 +123,10 @@ def decide(
 ) -> Decision:
     """Whether the certificate of the full vote is as wanted, from as few samples as can tell.
 
-    `chunks` yields the votes of consecutive samples 0, 1, 2, ... (see `vote_chunks`); no more are asked for than
-    needed. `wanted` is a
-    question to a certificate, true of every larger ball too: `lambda ball: ball.covers_lp(2)`, say. With a `label`
-    only that class counts as certified, which is what certified accuracy asks.
+    `chunks` yields the votes of all samples (see `vote_chunks`): each once, in any order, if all weigh the same; else
+    0, 1, 2, ... No more are asked for than needed. `wanted` is a question to a certificate, true of every larger ball
+    too: `lambda ball: ball.covers_lp(2)`, say. With a `label` only that class counts as certified, which is what
+    certified accuracy asks.
 
     With R votes missing, every need lies within R of what it is so far, and all of that range can still happen; so
     the first moment at which the answer is fixed is found, and the answer is that of the full vote, always.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ecm._metric import ECM
 from smoothing._certificates import certify
-from smoothing._early import decide, needed
+from smoothing._early import asking_order, decide, needed, vote_chunks
 from smoothing._errors import VoteError
 from smoothing._scheme import Scheme
 from smoothing.strategies import small_schemes
@@ -113,7 +113,6 @@ def test_a_classifier_votes_no_longer_than_needed() -> None:
     import torch
 
     from smoothing import SmoothedClassifier
-    from smoothing._early import vote_chunks
 
     torch.manual_seed(0)
     scheme = Scheme.l1(10, shape=(4,), q=20)
@@ -124,3 +123,40 @@ def test_a_classifier_votes_no_longer_than_needed() -> None:
             found = decide(vote_chunks(voter, image, 16), scheme, 2, lambda ball, r=radius: ball.covers(r))
             assert found.certified is full.covers(radius)
             assert found.evaluated <= found.samples
+
+
+@settings(max_examples=100, deadline=None)
+@given(small_schemes())
+def test_samples_that_show_little_are_asked_first(scheme: Scheme) -> None:
+    """Every sample is asked once; where all weigh the same, the number of features shown never falls."""
+    order = asking_order(scheme)
+    assert sorted(order.tolist()) == list(range(scheme.samples))
+    if scheme.coupling != "cyclic":
+        assert order.tolist() == list(range(scheme.samples))
+        return
+    features = np.arange(scheme.features)
+    finite = np.array([outcomes.finite for outcomes in scheme.design.outcomes])[scheme.component]
+    shown = [int((scheme.outcome(features, np.array(t)) < finite).sum()) for t in order]
+    assert scheme.weights is None
+    assert shown == sorted(shown)
+
+
+@settings(max_examples=100, deadline=None)
+@given(election=elections(), radius=st.fractions(0, 1, max_denominator=60), chunk=st.integers(1, 9))
+def test_a_voter_is_asked_in_that_order_and_the_answer_stays(
+    election: tuple[Scheme, np.ndarray, int], radius: Fraction, chunk: int
+) -> None:
+    """Whatever the order, weights go with their votes: the decision is that of the full vote."""
+    scheme, votes, classes = election
+
+    class Recorded:
+        def __init__(self) -> None:
+            self.scheme = scheme
+
+        def votes(self, x: np.ndarray, samples: list[int]) -> np.ndarray:
+            return votes[None, samples]
+
+    full = certify(votes, None, scheme, classes, certificate="integer")
+    image = np.zeros(scheme.shape)
+    found = decide(vote_chunks(Recorded(), image, chunk), scheme, classes, lambda ball: ball.covers(radius))
+    assert found.certified is full.covers(radius)
