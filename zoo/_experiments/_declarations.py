@@ -201,10 +201,10 @@ def _near(*families: Family) -> Panel:
     return Panel(p=HALF, radii=_radii(*range(1, 9)), families=rows)
 
 
-def _at_budget(kind: Kind, per_alpha: int) -> Family:
-    """Table 1's model for alpha = 6 with B = per_alpha * alpha votes; at the small scale always the same weights."""
-    label = f"{kind}, B = {per_alpha} alpha"
-    return attrs.evolve(VARIABLE, label=label, alphas=(6,), small=(6,), kind=kind, per_alpha=per_alpha, borrows=True)
+def _at_budget(kind: Kind, per_alpha: int, p: Fraction, alpha: int) -> Family:
+    """Table 1's model with B = per_alpha * alpha votes; at the small scale the weights are always the same."""
+    label, only = f"{kind}, B = {per_alpha} alpha", (alpha,)
+    return Family(label=label, p=p, alphas=only, small=only, kind=kind, per_alpha=per_alpha, borrows=True)
 
 
 _TABLE1 = Experiment(
@@ -250,23 +250,29 @@ _ALPHA6 = Experiment(
 
 _BUDGETS = Experiment(
     name="budgets",
-    title="CIFAR-10, alpha = 6: certified accuracy against the number of votes",
+    title="CIFAR-10: certified accuracy against the number of votes",
     data="cifar10",
     panels=(
         Panel(
             p=HALF,
-            radii=_radii(*range(1, 9)),
-            families=(*(_at_budget("aperiodic", n) for n in (32, 64, 128, 256, 1000)), _at_budget("periodic", 1000)),
+            radii=tuple(Fraction(k, 40) for k in range(1, 10)),
+            families=(
+                *(_at_budget("aperiodic", n, HALF, 1) for n in (32, 64, 128, 256, 1000)),
+                _at_budget("periodic", 1000, HALF, 1),
+            ),
         ),
         Panel(
             p=THIRD,
-            radii=_radii(*range(3, 25, 3)),
-            families=tuple(
-                attrs.evolve(family, p=THIRD) for family in (_at_budget("aperiodic", 128), _at_budget("periodic", 1000))
-            ),
+            radii=tuple(Fraction(k, 80) for k in range(1, 10)),
+            families=(_at_budget("aperiodic", 128, THIRD, 1), _at_budget("periodic", 1000, THIRD, 1)),
+        ),
+        Panel(
+            p=HALF,
+            radii=_radii(*range(1, 9)),
+            families=tuple(_at_budget("aperiodic", n, HALF, 6) for n in (32, 64, 128)),
         ),
     ),
-    note="not in the paper, which has B = 1000 alpha",
+    note="not in the paper, which has B = 1000 alpha; radii to 1/4 and 1/8 at alpha = 1, to 8 at alpha = 6",
 )
 
 _LARGE_ALPHA = Experiment(
