@@ -102,13 +102,21 @@ def certificate_document(
 
 
 def vote_bytes(votes: ArrayLike) -> bytes:
-    """The votes as the checker reads them: little-endian, one or two bytes each."""
+    """The votes as the checker reads them: little-endian, one or two bytes each.
+
+    >>> vote_bytes(np.array([1, 0, 255], dtype=np.uint8))
+    b'\\x01\\x00\\xff'
+    """
     array = np.asarray(votes)
     return array.astype(array.dtype.newbyteorder("<")).tobytes()
 
 
 def level_bytes(levels: ArrayLike) -> bytes:
-    """The image as the checker reads it: four bytes a level, little-endian, in C order."""
+    """The image as the checker reads it: four bytes a level, little-endian, in C order.
+
+    >>> level_bytes([1, 2])
+    b'\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00'
+    """
     return np.asarray(levels).astype("<i4").tobytes()
 
 

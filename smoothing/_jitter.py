@@ -56,6 +56,13 @@ def measure_jitter(
     as it was given (it is voted by a copy with folded norms).
 
     `x` are a few images; `inputs` (image, sample) pairs are drawn from them and the scheme with `seed`.
+
+    >>> from smoothing import Scheme
+    >>> base = nn.Sequential(nn.Flatten(), nn.Linear(6, 2))
+    >>> classifier = SmoothedClassifier(base, Scheme.l1(2, shape=(3,), q=4), classes=2)
+    >>> found = measure_jitter(classifier, np.array([[0, 2, 4]]), inputs=16)
+    >>> found.inputs, found.tolerance < 1e-3
+    (16, True)
     """
     batch = classifier.levels(x)
     if not len(batch):

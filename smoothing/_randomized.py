@@ -37,6 +37,11 @@ class RandomizedCertificate:
 
     `prediction` is ABSTAIN (-1), and the radius 0.0, if the draws do not support any claim. `lower` bounds the share
     of the prediction from below, `difference` is the largest probability D of seeing another input that is harmless.
+
+    >>> from ecm import ECM
+    >>> found = RandomizedCertificate(1, 0.25, difference=0.25, lower=0.75, beta=0.001, metric=ECM.lp("1/2", 2))
+    >>> found.lp_radius()  # just below (2 * 0.25)**2
+    0.24999999999999997
     """
 
     prediction: int

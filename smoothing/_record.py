@@ -37,6 +37,10 @@ class Header:
 
     `columns` are further arrays a row holds (name -> (dtype, shape)), for certificates that need more than the votes:
     pairwise preference counts ("pairwise", [classes, classes]) or soft sums ("sums", [classes]).
+
+    >>> header = Header("scheme", "model", "data", samples=512, classes=10, tolerance=1e-4)
+    >>> header.dtype["votes"].shape, Header.from_json(header.to_json()) == header
+    ((512,), True)
     """
 
     scheme: str
@@ -89,6 +93,15 @@ class Record:
 
     Rows are appended image by image and flushed to the disk. A row that a kill left torn is recognised by its length
     or checksum and cut off at the next start; everything before it stays.
+
+    >>> import tempfile
+    >>> header = Header("scheme", "model", "data", samples=4, classes=2, tolerance=0.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = Record.create(folder, header)
+    ...     with record.writer() as writer:
+    ...         writer.append(7, "00" * 32, np.array([1, 1, 0, 1]), np.array([1, 3]))
+    ...     record.votes()
+    (array([7]), array([[1, 1, 0, 1]], dtype=uint8))
     """
 
     path: Path
@@ -208,6 +221,15 @@ def vote_dataset(
     With `ranks` processes, the one with number `rank` takes its share of the images. `model` names the base in the
     header; by default it is `model_fingerprint(base)`. A run that was killed and continued leaves the same bytes as
     one that was not: images are written in order, and batched in the same groups.
+
+    >>> import tempfile
+    >>> from smoothing import Scheme
+    >>> bright = FromArrays(lambda lower, upper: ((lower + upper).mean(1) > 1).astype(int), classes=2)
+    >>> classifier = SmoothedClassifier(bright, Scheme.l1(2, shape=(3,), q=4), classes=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     indices, votes = vote_dataset(classifier, np.array([[0, 0, 0], [4, 4, 4]]), folder, model="bright").votes()
+    >>> indices.tolist(), votes.mean(axis=1).tolist()
+    ([0, 1], [0.0, 1.0])
     """
     chosen = np.arange(len(images)) if indices is None else np.asarray(indices, dtype=np.int64)
     if len(np.unique(chosen)) != len(chosen):
@@ -240,7 +262,11 @@ def vote_dataset(
 
 
 def model_fingerprint(base: nn.Module) -> str:
-    """sha256 over a module's structure (its repr) and its state: names, types, shapes and bytes of all tensors."""
+    """sha256 over a module's structure (its repr) and its state: names, types, shapes and bytes of all tensors.
+
+    >>> model_fingerprint(nn.Identity()) == model_fingerprint(nn.Identity()) != model_fingerprint(nn.Flatten())
+    True
+    """
     hashed = hashlib.sha256(repr(base).encode())
     for name, tensor in sorted(base.state_dict().items()):
         hashed.update(f"{name}:{tensor.dtype}:{tuple(tensor.shape)}".encode())
@@ -249,7 +275,11 @@ def model_fingerprint(base: nn.Module) -> str:
 
 
 def data_fingerprint(images: Images) -> str:
-    """sha256 over a data set's type, shape and bytes."""
+    """sha256 over a data set's type, shape and bytes.
+
+    >>> data_fingerprint(np.zeros((2, 3), np.uint8)) == data_fingerprint(torch.zeros((2, 3), dtype=torch.uint8))
+    True
+    """
     array = images if isinstance(images, np.ndarray) else images.cpu().numpy()
     hashed = hashlib.sha256(f"{array.dtype}:{array.shape}".encode())
     hashed.update(np.ascontiguousarray(array).data)

@@ -28,18 +28,33 @@ from typing import Any
 
 
 class Rejected(Exception):
-    """The certificate does not hold, or cannot be checked."""
+    """The certificate does not hold, or cannot be checked.
+
+    >>> demand(1 > 2, "one is more than two")
+    Traceback (most recent call last):
+        ...
+    smoothing.checker.Rejected: not so: one is more than two
+    """
 
 
 def demand(condition: bool, claim: str) -> None:
-    """Print the claim if it holds, reject the certificate otherwise."""
+    """Print the claim if it holds, reject the certificate otherwise.
+
+    >>> demand(2 > 1, "two is more than one")
+    ok: two is more than one
+    """
     if not condition:
         raise Rejected(f"not so: {claim}")
     print(f"ok: {claim}")
 
 
 def integers(data: bytes, size: int) -> list[int]:
-    """Unsigned little-endian integers of `size` bytes each."""
+    """Unsigned little-endian integers of `size` bytes each.
+
+    >>> integers(bytes([1, 0, 2, 1]), 2)
+    ok: 4 bytes are whole numbers of 2 bytes
+    [1, 258]
+    """
     demand(len(data) % size == 0, f"{len(data)} bytes are whole numbers of {size} bytes")
     values = array({1: "B", 2: "H", 4: "I"}[size], data)
     if sys.byteorder == "big":
@@ -48,7 +63,11 @@ def integers(data: bytes, size: int) -> list[int]:
 
 
 def power(text: str) -> tuple[Fraction, Fraction] | None:
-    """(p, factor) if the text of g is factor * z**p, or a step (p = 0); None for any other formula."""
+    """(p, factor) if the text of g is factor * z**p, or a step (p = 0); None for any other formula.
+
+    >>> power("z**(1/2)/18"), power("sign(z)/4"), power("tanh(z)")
+    ((Fraction(1, 2), Fraction(1, 18)), (Fraction(0, 1), Fraction(1, 4)), None)
+    """
     number = r"\(?(\d+(?:/\d+)?)\)?"
     found = re.fullmatch(rf"(?:{number}\*)?(z|sign\(z\))(?:\*\*{number})?(?:/{number})?", text)
     if found is None:
@@ -59,7 +78,11 @@ def power(text: str) -> tuple[Fraction, Fraction] | None:
 
 
 def floors(text: str, scale: int, q: int) -> list[int] | None:
-    """floor(scale * g(k/q)), k = 0..q, in integers, where g is a power or a table; None otherwise."""
+    """floor(scale * g(k/q)), k = 0..q, in integers, where g is a power or a table; None otherwise.
+
+    >>> floors("z**(1/2)/2", 10, 4), floors("[0, 1/2, 3/4]", 10, 2)
+    ([0, 2, 3, 4, 5], [0, 5, 7])
+    """
     if text.startswith("["):  # a table of exact values on its own grid, of which q takes every step-th
         values = [Fraction(value) for value in text.strip("[]").split(",")]
         return [scale * v.numerator // v.denominator for v in values[:: (len(values) - 1) // q]]
@@ -72,7 +95,11 @@ def floors(text: str, scale: int, q: int) -> list[int] | None:
 
 
 def root(value: int, degree: int) -> int:
-    """The largest integer whose power of that degree is at most `value`."""
+    """The largest integer whose power of that degree is at most `value`.
+
+    >>> root(26, 3), root(27, 3)
+    (2, 3)
+    """
     low, high = 0, 1 << (value.bit_length() // degree + 1)
     while high - low > 1:
         middle = (low + high) // 2
@@ -81,7 +108,15 @@ def root(value: int, degree: int) -> int:
 
 
 def check_design(facts: dict[str, Any]) -> None:
-    """No pair of levels x < y is separated by more than B g((y-x)/q) outcomes."""
+    """No pair of levels x < y is separated by more than B g((y-x)/q) outcomes.
+
+    >>> facts = {"q": 2, "budget": 4, "scale": 4, "metric": ["z/2"], "rows": [[[1], [2]]], "costs": [[0, 1, 2]]}
+    >>> check_design(facts)
+    ok: the costs are 4 * (z/2), rounded down
+    ok: 2 outcomes with dividers fit the budget 4
+    ok: the dividers of every outcome rise within the gaps 1..2
+    ok: no pair of levels is separated by more than 4 * (z/2) outcomes
+    """
     q, budget, scale = facts["q"], facts["budget"], facts["scale"]
     for text, rows, costs in zip(facts["metric"], facts["rows"], facts["costs"], strict=True):
         exact, caps = floors(text, scale, q), floors(text, budget, q)
@@ -107,7 +142,13 @@ def check_design(facts: dict[str, Any]) -> None:
 
 
 class Moves:
-    """The moves of all features of one image, priced for one worth of the samples (cyclic coupling)."""
+    """The moves of all features of one image, priced for one worth of the samples (cyclic coupling).
+
+    >>> facts = {"q": 2, "budget": 4, "shape": [1], "groups": [], "offsets": [0], "positions": [[0, 1]],
+    ...          "rows": [[[1], [2]]], "costs": [[0, 1, 2]]}
+    >>> Moves(facts, levels=[0], worth=[1, 1, 0, 0]).gains(0)  # a divider above level 0, another above level 1
+    [0, 1, 2]
+    """
 
     def __init__(self, facts: dict[str, Any], levels: list[int], worth: list[int]) -> None:
         self.facts, self.levels = facts, levels
@@ -161,7 +202,19 @@ class Moves:
 
 
 def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_data: bytes) -> None:
-    """Raise Rejected unless the certificate holds."""
+    """Raise Rejected unless the certificate holds.
+
+    >>> from smoothing import Scheme, certificate_document, certify, level_bytes, scheme_facts, vote_bytes
+    >>> import numpy as np
+    >>> scheme, image = Scheme.l1(2, shape=(3,), q=4), np.array([0, 2, 4])
+    >>> votes = np.array([1, 1, 1, 0, 1, 1, 1, 1], dtype=np.uint8)
+    >>> ball, facts = certify(votes, image, scheme, classes=2), scheme_facts(scheme)
+    >>> text = certificate_document(ball, votes, image, scheme, classes=2, shared=facts)
+    >>> check(json.loads(text), facts, vote_bytes(votes), level_bytes(image))
+    ok: the formats are known
+    ...
+    ok: class 1 < 3/8 (vote_aware, features)
+    """
     facts = json.loads(facts_text)
     demand(document["format"] == "ecm-certificate/1" and facts["format"] == "ecm-facts/1", "the formats are known")
     demand(hashlib.sha256(facts_text.encode()).hexdigest() == document["facts_sha256"], "the facts are those meant")
@@ -226,7 +279,12 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
 
 
 def main(arguments: list[str]) -> int:
-    """The command line; the exit code."""
+    """The command line; the exit code.
+
+    >>> main(["certificate.json", "facts.json", "no votes", "no levels"])
+    REJECTED FileNotFoundError: [Errno 2] No such file or directory: 'certificate.json'
+    1
+    """
     if len(arguments) != 4:
         print(__doc__)
         return 1

@@ -22,7 +22,15 @@ SHAPES: tuple[tuple[int, ...], ...] = ((1,), (2,), (3,), (4,), (2, 2), (1, 2), (
 
 @st.composite
 def small_metrics(draw: st.DrawFn, q: int) -> ECM:
-    """A metric of one component known on the grid q: any concave sequence of rationals with small numbers."""
+    """A metric of one component known on the grid q: any concave sequence of rationals with small numbers.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(small_metrics(q=3))
+    ... def on_the_grid(metric):
+    ...     assert metric.grid == 3
+    >>> on_the_grid()
+    """
     steps = sorted(draw(st.lists(st.integers(0, 6), min_size=q, max_size=q)), reverse=True)
     whole = max(1, sum(steps)) + draw(st.integers(0, 8))
     return ECM.from_values([Fraction(int(n), whole) for n in np.cumsum([0, *steps])])
@@ -30,7 +38,15 @@ def small_metrics(draw: st.DrawFn, q: int) -> ECM:
 
 @st.composite
 def small_designs(draw: st.DrawFn, metric: ECM, q: int, budget: int, periodic: bool) -> Design:
-    """A sound design: random outcomes, each kept if the list stays under the metric's caps."""
+    """A sound design: random outcomes, each kept if the list stays under the metric's caps.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(small_designs(ECM.l1(2), q=3, budget=9, periodic=True))
+    ... def sound(design):
+    ...     assert (design.outcomes[0].most <= design.metric.floors(9, 3)[0]).all()
+    >>> sound()
+    """
     caps = metric.floors(budget, q)
     if periodic:
         return Design.from_weights(metric, [draw(_weights(cap, q, budget)) for cap in caps], q, budget)
@@ -75,6 +91,14 @@ def small_schemes(
     """Schemes of every coupling, order and design on spaces small enough to enumerate.
 
     `pixel` None draws both; True or False fixes it (True needs shapes of two axes or more).
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(small_schemes(couplings=("cyclic",), max_q=3))
+    ... def small(scheme):
+    ...     assert scheme.samples <= 24
+    ...     assert scheme.q <= 3
+    >>> small()
     """
     q, budget = draw(st.integers(1, max_q)), draw(st.integers(1, max_budget))
     shape = draw(st.sampled_from(shapes))
@@ -101,7 +125,16 @@ def _groups(count: int) -> st.SearchStrategy[list[int]]:
 
 
 def small_inputs(scheme: Scheme, count: int = 1) -> st.SearchStrategy[Ints]:
-    """Batches of `count` inputs, int64 [count, *shape], levels 0..q."""
+    """Batches of `count` inputs, int64 [count, *shape], levels 0..q.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(small_inputs(Scheme.l1(2, shape=(3,), q=4), count=2))
+    ... def levels(batch):
+    ...     assert batch.shape == (2, 3)
+    ...     assert batch.max() <= 4
+    >>> levels()
+    """
     flat = st.lists(st.integers(0, scheme.q), min_size=count * scheme.features, max_size=count * scheme.features)
     return flat.map(lambda values: np.array(values, dtype=np.int64).reshape(count, *scheme.shape))
 
@@ -128,7 +161,11 @@ class HashVote:
 
 @attrs.frozen
 class LinearVote:
-    """A base function with structure: the largest of random linear scores of the bounds, in exact integers."""
+    """A base function with structure: the largest of random linear scores of the bounds, in exact integers.
+
+    >>> LinearVote(seed=0, classes=3)(np.zeros((2, 4), dtype=np.int64), np.ones((2, 4), dtype=np.int64)).shape
+    (2,)
+    """
 
     seed: int
     classes: int
@@ -149,6 +186,14 @@ def _bits(ends: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def votes(classes: int) -> st.SearchStrategy[Callable[[NDArray[Any], NDArray[Any]], Ints]]:
-    """Base functions `(lower, upper) -> labels` on arrays [n, ...], structured and not."""
+    """Base functions `(lower, upper) -> labels` on arrays [n, ...], structured and not.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(votes(classes=3))
+    ... def labels(vote):
+    ...     assert 0 <= vote(np.zeros((1, 4), dtype=np.int64), np.ones((1, 4), dtype=np.int64))[0] < 3
+    >>> labels()
+    """
     seeds = st.integers(0, 2**32 - 1)
     return st.one_of(seeds.map(lambda s: HashVote(s, classes)), seeds.map(lambda s: LinearVote(s, classes)))

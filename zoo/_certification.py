@@ -149,6 +149,13 @@ class Certification:
     `certificate` is the method whose radius is reported; `radii` (in `unit`) are those of the table; `folder` holds the
     votes and the table. Votes are those of one fixed model under one fixed scheme: certificates hold with certainty,
     without a confidence level.
+
+    >>> from zoo import load, read_certification
+    >>> found = read_certification(load("digits-l0.5-a4").path)
+    >>> found.images, found.unit.name
+    (359, 'l_1/2 radius')
+    >>> found.certified_accuracy(1, "paper").correct <= found.certified_accuracy(1).correct
+    True
     """
 
     model: str

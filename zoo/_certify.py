@@ -65,6 +65,12 @@ def certify(
 
     Written into `out` (default: the model's folder): the votes, `certify.tsv` (one row an image, flushed as it comes),
     `certify.json` (what the columns mean, the accuracies). Under torchrun the images are shared among the processes.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as out:
+    ...     found = certify("digits-l0.5-a4", limit=2, radii=[0, 1], out=out, progress=False)
+    >>> found.images, found.scheme.samples, [row["radius"] for row in found.table()]
+    (2, 512, [0.0, 1.0])
     """
     methods = methods_up_to(certificate)
     trained = model if isinstance(model, Model) else load(model)
@@ -270,7 +276,12 @@ def _remove_parts(run: _Run) -> None:
 
 
 def read_certification(path: str | os.PathLike[str]) -> Certification:
-    """The certification that a folder holds, as far as it got; no weights are loaded."""
+    """The certification that a folder holds, as far as it got; no weights are loaded.
+
+    >>> found = read_certification(load("digits-l0.5-a4").path)
+    >>> found.images, found.methods
+    (359, ('paper', 'integer', 'vote_aware'))
+    """
     folder = Path(path)
     about = read_about(folder)
     try:

@@ -65,6 +65,11 @@ def certified_curve(results: Certification | Mapping[str, Certification], *, nar
     """Certified accuracy by radius: every certificate of one run, or the chosen certificate of several.
 
     For one run a second panel shows how many points each certificate gains over the weakest, from the same votes.
+
+    >>> from zoo import load, read_certification
+    >>> figure = certified_curve(read_certification(load("digits-l0.5-a4").path))
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['certified accuracy (%)', 'gain (points)']
     """
     if isinstance(results, Certification):
         curves = {METHOD_NAMES[m]: (results, m, METHOD_COLORS[m], _LINES[m]) for m in results.methods}
@@ -158,7 +163,12 @@ def histogram(certification: Certification, bins: int = 20) -> list[tuple[float,
 
 
 def radius_histogram(certification: Certification, *, narrow: bool = False) -> Figure:
-    """How the certified radii are spread, right and wrong predictions apart."""
+    """How the certified radii are spread, right and wrong predictions apart.
+
+    >>> from zoo import load, read_certification
+    >>> radius_histogram(read_certification(load("digits-l0.5-a4").path)).axes[0].get_ylabel()
+    'images'
+    """
     figure, (axes,) = _figure(4.3 if narrow else 8.6, 3.2)
     rows = histogram(certification)
     left, width = np.array([row[0] for row in rows]), rows[0][1] - rows[0][0]

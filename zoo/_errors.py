@@ -6,20 +6,56 @@ from ecm._errors import ECMError
 
 
 class DataError(ECMError):
-    """A data set that is unknown, missing, truncated or corrupt, or arrays that do not form one."""
+    """A data set that is unknown, missing, truncated or corrupt, or arrays that do not form one.
+
+    >>> from zoo import load_data
+    >>> load_data("digitz")
+    Traceback (most recent call last):
+        ...
+    zoo._errors.DataError: 'digitz' is neither a data set ... nor a folder of images; did you mean 'digits'?
+    """
 
 
 class ModelError(ECMError):
-    """A model that is unknown or does not fit the data, or a folder that is not one of ours."""
+    """A model that is unknown or does not fit the data, or a folder that is not one of ours.
+
+    >>> from zoo import load
+    >>> load("no such model")
+    Traceback (most recent call last):
+        ...
+    zoo._errors.ModelError: 'no such model' is neither the folder of a model nor a known name; known names: ...
+    """
 
 
 class TrainingError(ECMError):
-    """Settings that make no run, a run that cannot go on, or a device that is not there."""
+    """Settings that make no run, a run that cannot go on, or a device that is not there.
+
+    >>> from zoo import Recipe
+    >>> Recipe(epochs=10, objective="stabilty")
+    Traceback (most recent call last):
+        ...
+    zoo._errors.TrainingError: objective = 'stabilty': write one of noisy, stability, consistency
+    """
 
 
 class CheckpointError(TrainingError):
-    """A checkpoint that cannot be read, is damaged, or belongs to another run."""
+    """A checkpoint that cannot be read, is damaged, or belongs to another run.
+
+    >>> from pathlib import Path
+    >>> from zoo._checkpoint import load_tensors
+    >>> load_tensors(Path("checkpoint.safetensors"))
+    Traceback (most recent call last):
+        ...
+    zoo._errors.CheckpointError: checkpoint.safetensors is missing
+    """
 
 
 class CertifyError(ECMError):
-    """A certification run that cannot go on: a full disk, a place that cannot be written."""
+    """A certification run that cannot go on: a full disk, a place that cannot be written.
+
+    >>> from zoo import export
+    >>> export("digits-l0.5-a4", [10000], "certificates")
+    Traceback (most recent call last):
+        ...
+    zoo._errors.CertifyError: image 10000 has no votes in ...: certify more of them first
+    """

@@ -28,6 +28,11 @@ def export(
 
     Beside them lie their votes and levels, the facts of the scheme and a copy of the checker (standard library only):
     `python checker.py certificate-7.json facts.json certificate-7.votes certificate-7.levels`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as out:
+    ...     export("digits-l0.5-a4", [0], out)[0].name
+    'certificate-0.json'
     """
     trained = load(model)
     about = read_about(trained.path)

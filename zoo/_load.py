@@ -48,6 +48,9 @@ def load(name: str | os.PathLike[str], *, base: nn.Module | None = None, metric:
     scheme's; votes, if there are any, must be of these weights under this scheme. Architectures come from the package
     by name; a model made of your own `nn.Module` needs that module as `base` (its weights are loaded into it).
     `metric`, if given, is checked against the one that the weights were trained for.
+
+    >>> load("digits-l0.5-a4", metric="z**0.5/4").name
+    'digits-l0.5-a4'
     """
     folder = find_model(name)
     card = read_card(folder)
@@ -142,7 +145,12 @@ def _folders(*roots: Path) -> Iterator[Path]:
 
 @attrs.frozen
 class Listing:
-    """One model as its card describes it; accuracies are None until measured."""
+    """One model as its card describes it; accuracies are None until measured.
+
+    >>> one = Listing.of(find_model("digits-l0.5-a4"))
+    >>> one.name, one.metric, one.budget
+    ('digits-l0.5-a4', 'z**(1/2)/4', 512)
+    """
 
     name: str
     path: Path

@@ -28,7 +28,13 @@ NOISE_MEMORY = 2**30  # bytes; enough to keep the table of an arbitrary permutat
 
 @attrs.frozen(eq=False, repr=False)
 class Model:
-    """`base` maps what the scheme shows to logits; `card` is the content of `card.json` in the folder `path`."""
+    """`base` maps what the scheme shows to logits; `card` is the content of `card.json` in the folder `path`.
+
+    >>> from zoo import load
+    >>> model = load("digits-l0.5-a4")
+    >>> model.name, model.classes, str(model.scheme.metric)
+    ('digits-l0.5-a4', 10, 'z**(1/2)/4')
+    """
 
     path: Path
     base: nn.Module
@@ -40,10 +46,12 @@ class Model:
 
     @property
     def name(self) -> str:
+        """Of its folder."""
         return self.path.name
 
     @property
     def classes(self) -> int:
+        """How many there are."""
         return int(self.card["model"]["classes"])
 
     def smoothed(self, **settings: Any) -> SmoothedClassifier:

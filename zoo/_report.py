@@ -62,6 +62,12 @@ def report(
 
     `run` is the folder of the run (or a model's name). The gallery needs the images: they are found by the data set's
     name under `root`, or given as `data`, and are used only if they are those that were certified.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as out:
+    ...     page = report("digits-l0.5-a4", f"{out}/page.html")
+    ...     "Certified robustness of digits-l0.5-a4" in page.read_text()
+    True
     """
     folder = Path(run) if (Path(run) / ABOUT).exists() else find_model(run)
     about, found = read_about(folder), read_certification(folder)

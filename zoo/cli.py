@@ -91,5 +91,13 @@ app.command()(reproduce.reproduce)
 
 
 def main() -> None:
-    """The console script `ecm`."""
+    """The console script `ecm`.
+
+    >>> from unittest.mock import patch
+    >>> with patch("sys.argv", ["ecm", "--version"]):
+    ...     main()
+    Traceback (most recent call last):
+        ...
+    SystemExit: 0
+    """
     app()

@@ -18,7 +18,11 @@ from zoo._random import generator
 
 @attrs.frozen
 class Augmentation:
-    """Random shifts by up to `shift` pixels (mirrored borders) and, if `flip`, left-right flips half of the time."""
+    """Random shifts by up to `shift` pixels (mirrored borders) and, if `flip`, left-right flips half of the time.
+
+    >>> Augmentation(shift=2).flip
+    False
+    """
 
     shift: int = 0
     flip: bool = False
@@ -150,6 +154,7 @@ class Dataset:
 
     @property
     def classes(self) -> int:
+        """How many there are."""
         return len(self.class_names)
 
     @property
