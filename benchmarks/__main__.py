@@ -24,7 +24,7 @@ def run(name: str, quick: bool) -> dict[str, Any]:
     found, seconds = once(lambda: part(name).measure(quick))
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     busy = max(0.0, others() - before) / (seconds * on["cores"])
-    return {"measured": when, "seconds": seconds, "machine": on, "others": busy, "found": found}
+    return {"measured": when, "quick": quick, "seconds": seconds, "machine": on, "others": busy, "found": found}
 
 
 def main(arguments: list[str] | None = None) -> None:

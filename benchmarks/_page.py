@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks._text import joined, percent
+from benchmarks._text import joined, percent, table
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results.json"
@@ -44,28 +44,31 @@ def read() -> dict[str, Any]:
 
 def page(results: dict[str, Any]) -> str:
     """The whole page."""
+    stored = {name: results["parts"][name] for name in PARTS if name in results["parts"]}
+    aims = [aim for name, one in stored.items() if hasattr(part(name), "aims") for aim in part(name).aims(one["found"])]
     pieces = [
         "# Benchmarks",
-        "Made by `make bench` from `benchmarks/results.json`; `make bench ONLY=noise` measures one part again. What is "
-        "compared is measured in turn, in one run on one machine, and given as a ratio of medians with quartiles in "
-        "brackets: the times are this machine's, the ratios travel better. Set `ECM_DATA` to a folder with CIFAR-10 to "
-        "use its images; without it images are made.",
-        "Only CPUs were measured. The GPU paths run the same code; no number here says how fast they are.",
+        joined(
+            """Made by `make bench` from `benchmarks/results.json`; `make bench ONLY=noise` measures one part again.
+            What is compared is measured in turn, in one run on one machine; a ratio is the median over the rounds, with
+            quartiles in brackets. The times are this machine's, the ratios travel better. Only CPUs were measured: the
+            GPU paths run the same code, but no number here says how fast they are."""
+        ),
+        table(("aim", "reached", ""), [(aim.wanted, aim.reached, "met" if aim.met else "**not met**") for aim in aims]),
     ]
-    for name, heading in PARTS.items():
-        if name in results["parts"]:
-            found = results["parts"][name]
-            pieces += [f"## {heading}", part(name).section(found["found"]), _measured(found)]
+    for name, one in stored.items():
+        pieces += [f"## {PARTS[name]}", part(name).section(one["found"]), _measured(one)]
     return "\n\n".join(pieces) + "\n"
 
 
-def _measured(found: dict[str, Any]) -> str:
-    on = found["machine"]
-    busy = "**The machine was not quiet: times are too long, ratios uncertain.**" if found["others"] > QUIET else ""
+def _measured(one: dict[str, Any]) -> str:
+    on = one["machine"]
+    tiny = "**Tiny sizes, to show the form: run `make bench`.**" if one["quick"] else ""
+    busy = "**The machine was not quiet: times are too long, ratios uncertain.**" if one["others"] > QUIET else ""
     return joined(
-        f"""*{found["measured"]}, {found["seconds"]:.0f} s; {on["cpu"]}, {on["cores"]} cores, {on["memory_gb"]} GB,
-        {on["system"]}, Python {on["python"]}, torch {on["torch"]}, {on["threads"]} threads; other processes took
-        {percent(found["others"])} of the processors.* {busy}"""
+        f"""*{one["measured"]}, {one["seconds"]:.0f} s; {on["cpu"]}, {on["cores"]} cores, {on["memory_gb"]} GB,
+        {on["system"]}, Python {on["python"]}, torch {on["torch"]} (threads: {on["threads"]}); other processes took
+        {percent(one["others"])} of the processors.* {busy} {tiny}"""
     )
 
 

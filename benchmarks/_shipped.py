@@ -10,35 +10,28 @@ from torch import Tensor
 
 import zoo
 from smoothing import Record
-from zoo._data import data_root
 
-NAME, DATA = "cifar10-l0.5-a18", "cifar10"
+NAME = "cifar10-l0.5-a18"
 
 
 class Shipped(NamedTuple):
-    """Model, recorded votes [n, T], the tolerance they were cast with, and the levels [n, 3, 32, 32] of some images.
-
-    The images are those of the record if CIFAR-10 lies under ECM_DATA (or in the user's cache), else made from a seed:
-    smooth random fields, good enough to time. Nothing is downloaded. `source` says which.
-    """
+    """The model, the levels [n, 3, 32, 32] of the test images that come with it, their recorded votes [n, T], and the
+    tolerance these were cast with."""
 
     model: Any
+    images: Tensor
     votes: Any
     tolerance: float
-    images: Tensor
-    source: str
 
 
-def shipped(count: int) -> Shipped:
-    """The shipped model with the first `count` recorded images."""
+def shipped() -> Shipped:
+    """A CIFAR-10 model by name, with everything that is needed to vote again."""
     model = zoo.load(NAME)
     record = Record.open(model.path / "votes")
     indices, votes = record.votes()
-    if any((data_root() / f"cifar-10-batches-{kind}").is_dir() for kind in ("bin", "py")):
-        images, source = zoo.load_data(DATA).test.take(indices[:count].tolist()), "CIFAR-10 test images"
-    else:
-        images, source = made_images(count, model.scheme.shape), "made images"
-    return Shipped(model, votes, record.header.tolerance, torch.as_tensor(np.asarray(images)), source)
+    with np.load(model.path / "images.npz") as kept:
+        rows = [indices.tolist().index(index) for index in kept["index"]]
+        return Shipped(model, torch.from_numpy(kept["levels"]), votes[rows], record.header.tolerance)
 
 
 def made_images(count: int, shape: tuple[int, ...], seed: int = 0) -> Tensor:

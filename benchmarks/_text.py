@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+
+class Aim(NamedTuple):
+    """What was wanted, what was reached, and whether that is enough."""
+
+    wanted: str
+    reached: str
+    met: bool
 
 
 def joined(*pieces: str) -> str:
@@ -44,9 +53,6 @@ def times(ratio: Mapping[str, float]) -> str:
 
 def percent(share: float) -> str:
     """A share as a percentage of three digits at most."""
+    if 0 < share < 1e-4:
+        return "< 0.01%"
     return f"{100 * share:.0f}%" if share >= 0.0995 else f"{100 * share:.2g}%"
-
-
-def verdict(met: bool) -> str:
-    """Whether an aim was reached, in one word that can be searched for."""
-    return "**met**" if met else "**not met**"

@@ -136,11 +136,11 @@ def figure(found: dict[str, Any]) -> Any:
     from ecm._plot import BLUE, GREEN, ORANGE, PURPLE
 
     drawn = Figure(figsize=(8, 3.4), layout="constrained")
-    axes_of = {"budget": "outcomes B", "features": "features"}
-    panels = drawn.subplots(1, 2, sharey=True)
-    for axes, (axis, label) in zip(panels, axes_of.items(), strict=True):
-        if axis not in found["axes"]:
-            continue
+    labels = {
+        axis: label for axis, label in {"budget": "outcomes B", "features": "features"}.items() if axis in found["axes"]
+    }
+    panels = drawn.subplots(1, len(labels), sharey=True, squeeze=False)[0]
+    for axes, (axis, label) in zip(panels, labels.items(), strict=True):
         points = found["axes"][axis]["points"]
         sizes = [p["size"] for p in points]
         for (name, text), colour in zip(TIMED.items(), (GREEN, BLUE, PURPLE, ORANGE), strict=True):

@@ -1,14 +1,16 @@
-"""Writes what is derived from other files: the notebook of the tutorial, and the command line reference.
+"""Writes what is derived from other files: the tutorial's notebook, the command line reference, the benchmarks.
 
     python docs/generate.py
 
-`tests/test_docs.py` fails while the two are out of step with their sources; `make docs` runs this first.
+`tests/test_docs.py` fails while they are out of step with their sources; `make docs` runs this first.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +93,18 @@ def _row(parameter: Any) -> str:
     return f"| `{name}` | {_escaped(shown)} | {_escaped(meaning)} |"
 
 
+def benchmarks() -> dict[str, Callable[[], str]]:
+    """The page and figures of what `make bench` has stored; `benchmarks/` is beside the packages, not installed."""
+    sys.path.insert(0, str(DOCS.parent))
+    from benchmarks._page import FILES as pages
+
+    return pages
+
+
 FILES = {
     "tutorial.ipynb": lambda: notebook((DOCS / "tutorial.md").read_text()),
     "cli.md": command_line,
+    **benchmarks(),
 }
 
 

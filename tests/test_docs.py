@@ -139,9 +139,10 @@ def _generator() -> Any:
     return module
 
 
-@pytest.mark.parametrize("file", ["tutorial.ipynb", "cli.md"])
+@pytest.mark.parametrize("file", _generator().FILES)
 def test_generated_files_are_in_step(file: str) -> None:
-    """The notebook is the tutorial and the reference is the help texts: else run `python docs/generate.py`."""
+    """The notebook is the tutorial, the reference is the help texts, the benchmarks are those stored: else run
+    `python docs/generate.py`."""
     assert (DOCS / file).read_text() == _generator().FILES[file]()
 
 
