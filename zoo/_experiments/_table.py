@@ -49,7 +49,15 @@ class Trained:
 
 @attrs.frozen(repr=False)
 class Reproduction:
-    """An experiment that was run: its models by folder name, and the tables made of them, which it prints."""
+    """An experiment that was run: its models by folder name, and the tables made of them, which it prints.
+
+    >>> from zoo._experiments._declarations import find_experiment
+    >>> from zoo._load import find_model
+    >>> found = read_certification(folder := find_model("digits-l0.5-a4"))
+    >>> models = {"digits-l0.5-a4": Trained(found, found.smoothed_accuracy, epochs=150)}
+    >>> Reproduction(find_experiment("digits"), "small", folder.parent, models).images
+    359
+    """
 
     experiment: Experiment
     scale: Scale
