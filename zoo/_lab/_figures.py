@@ -215,6 +215,7 @@ def by_levels(rows: tuple[tuple[str, float], ...]) -> Options:
         "barCategoryGap": "25%",
         "itemStyle": {"borderRadius": [2, 2, 0, 0]},
         "label": {"show": True, "position": "top", "color": SOFT, "fontSize": 10, ":formatter": _SHORT},
+        "labelLayout": {"hideOverlap": True},
     }
     chart = _chart(x, y, [bars])
     chart["tooltip"]["trigger"] = "item"
