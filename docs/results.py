@@ -79,7 +79,7 @@ def _effort(run: Run) -> str:
     epochs, seconds = [run.card["training"]["epochs"]], run.card["training"]["seconds_of_last_session"]
     weights = run.start and run.start["weights"]
     for earlier in (read_run(folder) for folder in runs_in(RECORDS / "start")):
-        if earlier.card["weights"] == weights:
+        if earlier.weights == weights:
             epochs.insert(0, earlier.card["training"]["epochs"])
             seconds += earlier.card["training"]["seconds_of_last_session"]
     return f"{' + '.join(map(str, epochs))} epochs, {seconds / 60:.0f} minutes"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 import results_figures as figures
-from results_records import RECORDS, Found, Run, find, read_run, recipe, runs_in
+from results_records import RECORDS, Found, Run, find, read_run, recipe, runs_in, shipped
 
 from ecm._budget import PER_ALPHA
 from zoo._accuracy import Accuracy
@@ -41,7 +41,8 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
         "base18": _base18(records),
         "answers": _answers(experiments),
         "largest": _largest(groups),
-        "commands": [_command(one) for one in experiments.values()],
+        "commands": _commands(experiments, records),
+        "mixed": _mixed(experiments),
         "models": _models(experiments),
         "gap": _gap(experiments),
         "verdicts": _verdicts(experiments),
@@ -155,18 +156,42 @@ def _duration(seconds: float) -> str:
 def _start(name: str, weights: str, records: Path) -> str:
     for folder in runs_in(records / "start"):
         run = read_run(folder)
-        if run.card["weights"] == weights:
+        if run.weights == weights:
             epochs, base = run.card["training"]["epochs"], percent(run.trained.base.share)
             return f"`{name}` (sha256 {weights[:12]}..., {epochs} epochs from scratch, base accuracy {base}%)"
     return f"`{name}` (sha256 {weights[:12]}...)"
 
 
-def _command(one: Found) -> str:
-    own = _own([read_run(one.done.folder / name) for name in one.done.models])
-    epochs = max(run.card["training"]["epochs"] for run in own)
-    start = next((f" --start {run.start['name']}" for run in own if run.start is not None), "")
-    where = "" if one.done.experiment.data == "digits" else " --data DATA"
-    return f"ecm reproduce {one.done.experiment.name} --epochs {epochs} --images {one.done.images}{start}{where}"
+def _commands(experiments: dict[str, Found], records: Path) -> list[str]:
+    """What makes these runs again; a start that is not the shipped model of its name is trained first."""
+    first: dict[str, str] = {}
+    lines = []
+    for one in experiments.values():
+        own = _own([read_run(one.done.folder / name) for name in one.done.models])
+        (epochs, _), *_ = Counter(run.card["training"]["epochs"] for run in own).most_common()
+        where = "" if one.done.experiment.data == "digits" else " --data DATA"
+        begun = ""
+        for start in (run.start for run in own if run.start is not None):
+            name = start["name"]
+            earlier = next(
+                (run for run in map(read_run, runs_in(records / "start")) if run.weights == start["weights"]), None
+            )
+            if earlier is not None and earlier.weights not in {run.weights for run in shipped()}:
+                name = "runs/start"
+                long = f"--epochs {earlier.card['training']['epochs']} --out {name}"
+                formula, data = earlier.card["law"][0]["g"], earlier.card["data"]["name"]
+                first[name] = f'ecm train "{formula}" --dataset {data} {long}{where}'
+            begun = f" --start {name}"
+        lines.append(
+            f"ecm reproduce {one.done.experiment.name} --epochs {epochs} --images {one.done.images}{begun}{where}"
+        )
+    return [*first.values(), *lines]
+
+
+def _mixed(experiments: dict[str, Found]) -> bool:
+    """Whether there are models of one experiment with different numbers of epochs."""
+    of = [_own([read_run(one.done.folder / name) for name in one.done.models]) for one in experiments.values()]
+    return any(len({run.card["training"]["epochs"] for run in own}) > 1 for own in of)
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------
@@ -406,7 +431,7 @@ def _largest(groups: dict[Power, list[Run]]) -> str:
         if some:
             value, run = max(some, key=lambda pair: pair[0])
             where = f"p = {run.power[0]}, alpha = {run.power[1]}"
-            told.append(f"{100 * value:.1f} with B = {per_alpha} alpha ({where})")
+            told.append(f"{100 * value:.1f} points with B = {per_alpha} alpha ({where})")
     return _list(told) if told else ""
 
 

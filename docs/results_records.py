@@ -46,6 +46,11 @@ class Run:
         return str(self.card["name"])
 
     @property
+    def weights(self) -> str:
+        """Their sha256."""
+        return str(self.card["weights"])
+
+    @property
     def certification(self) -> Certification:
         return self.trained.certification
 
