@@ -194,6 +194,7 @@ def figure(found: dict[str, Any]) -> Any:
     axes.axhline(found["rates"]["votes"]["a_second"], color=BLUE, label="voting")
     axes.axhline(found["rates"]["plain"]["a_second"], color="grey", linestyle="--", label="plain loop")
     axes.set_xscale("log", base=2)
+    axes.set_xticks(SIZES, [str(size) for size in SIZES])
     axes.set(xlabel="batch size", ylabel="samples a second", ylim=(0, None))
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
