@@ -121,9 +121,9 @@ def refusal(verdict: Verdict) -> Options:
     chord = [witness[0], witness[-1]] if len(witness) > 1 else []
     series = [
         _line("g", _lists(verdict.curve), INK, 2.5, markPoint=_dots(witness, RED, 12)),
-        _line("chord of the points that refute it", chord, RED, 1.5, dash="dashed"),
+        _line("chord", chord, RED, 1.5, dash="dashed"),
     ]
-    return _chart(_distance(), _axis(), series, ["g", *(["chord of the points that refute it"] if chord else [])])
+    return _chart(_distance(), _axis(), series, ["g", *(["chord"] if chord else [])])
 
 
 def splits(curve: Points, allocation: Splits, found: Splits | None) -> Options:
@@ -135,18 +135,18 @@ def splits(curve: Points, allocation: Splits, found: Splits | None) -> Options:
     bare: Options = {"stack": "band", "silent": True, "tooltip": {"show": False}}
     series = [
         _line("least", least, BLUE, 0, **bare),
-        _line("aperiodic design, all pairs", band, BLUE, 0, areaStyle=_area(BLUE, 0.45), **bare),
-        _line("periodic allocation", _by_distance(allocation.least), ORANGE, 1.6, dash=[5, 3]),
+        _line("aperiodic", band, BLUE, 0, areaStyle=_area(BLUE, 0.45), **bare),
+        _line("periodic", _by_distance(allocation.least), ORANGE, 1.6, dash=[5, 3]),
         _line("g", _lists(curve), INK),
     ]
-    names = ["g", *(["aperiodic design, all pairs"] if found is not None else []), "periodic allocation"]
+    names = ["g", *(["aperiodic"] if found is not None else []), "periodic"]
     return _chart(_distance(), _axis(min=0), series, names)
 
 
 def gaps(allocation: Splits, found: Splits | None) -> Options:
     """How far the worst pair at each distance stays below g; a dot marks each eps."""
     series, names = [], []
-    for name, color, one in (("periodic allocation", ORANGE, allocation), ("aperiodic design", BLUE, found)):
+    for name, color, one in (("periodic", ORANGE, allocation), ("aperiodic", BLUE, found)):
         data, top = [], []
         if one is not None:
             names.append(f"{name}: ε* = {one.eps:.3g}")
