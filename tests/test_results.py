@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from ecm._errors import ECMError
+from smoothing import Record, digest
 from zoo import read_certification
 from zoo._certification import METHODS
 from zoo._experiments._paper import published
@@ -112,3 +115,14 @@ def test_what_was_tried_in_training_is_shown(results: Any, tmp_path: Path) -> No
     tried = [{"what": "clipping", "epochs": 2, "lr": 0.1, "base_accuracy": 0.4321, "images": 2000, "note": "kept"}]
     (tmp_path / "recipe.json").write_text(json.dumps(tried))
     assert "| clipping | 2 | 0.1 | 43.2 | 2000 |  | kept |" in results.page(tmp_path)[0]
+
+
+def test_a_run_is_shipped_with_its_votes_and_a_few_images(results: Any, tmp_path: Path) -> None:
+    """What the package gets is the run itself, and images that are those of the record."""
+    run = PRETRAINED / "digits-l0.5-a4"
+    made = results.ship(run, packaged=tmp_path)
+    files = [path.relative_to(made) for path in made.rglob("*") if path.is_file() and path.name != "images.npz"]
+    assert {path: (made / path).read_bytes() for path in files} == {path: (run / path).read_bytes() for path in files}
+    with np.load(made / "images.npz") as kept:
+        rows = {int(row["index"]): bytes(row["digest"]).hex() for row in Record.open(made / "votes").read()}
+        assert [digest(torch.from_numpy(image)) for image in kept["levels"]] == [rows[int(i)] for i in kept["index"]]
