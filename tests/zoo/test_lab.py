@@ -58,6 +58,7 @@ BAD = (
     Bad("2*z", "refused", "exceeds 1: g(1) = 2"),
     Bad("sin(3*z)", "refused", "is not increasing"),
     Bad("z + 0.1", "refused", "does not start at 0"),
+    Bad("Piecewise((z, z < 0.5), (0, True))", "refused", "Piecewise("),
     Bad("log(z)", "refused", "not real at z = 0"),
     Bad("", "unreadable", "empty"),
     Bad("foo(z)", "unreadable", "unknown function 'foo'"),
@@ -93,6 +94,7 @@ def test_a_bad_formula_is_explained(bad: Bad) -> None:
     with pytest.raises(ValueError, match=re.escape(verdict.explanation[:20])):
         metric_of(bad.formula, 255)
     assert "concave, nowhere decreasing" in words.why(verdict)
+    assert "<" not in re.sub(r"</?(p|mark)( class='\w+')?>", "", words.why(verdict))
     if bad.answer == "refused":
         assert figures.refusal(verdict)["series"]
 
@@ -118,6 +120,11 @@ def test_the_triangle_inequality_fails_where_it_is_said_to_fail(power: int) -> N
     assert apart == (a**power + b**power) / 3
     assert whole == both**power / 3
     assert apart < whole
+
+
+def test_the_triangle_inequality_is_not_blamed_where_it_holds() -> None:
+    """2*z is refused, but not for that."""
+    assert "triangle" not in judge("2*z", 16).meaning
 
 
 def test_the_witness_is_drawn_where_the_error_says() -> None:
