@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,6 +34,23 @@ Formulas = Annotated[
 ]
 Levels = Annotated[int, typer.Option("--q", min=1, help="Values are the levels 0..q, scaled to [0,1]; images: 255.")]
 Grid = Annotated[bool, typer.Option("--grid", help="Prove g only at k/q: enough for levels, and always decidable.")]
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", show_default=False, help="A model's folder or name.")]
+DataRoot = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", help="Where the files of a named data set lie.", envvar="ECM_DATA", show_default="user's cache"
+    ),
+]
+Radii = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--radius",
+        "-r",
+        show_default="a round grid up to d = 1/2",
+        help="A radius of the table, again for each; l_p where g = z**p/alpha, else metric distance.",
+    ),
+]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print data (JSON) instead of tables.")]
 
 
@@ -41,6 +60,11 @@ def declared(formulas: list[str], grid: int | None) -> ECM:
 
     metrics = [ECM.from_expr(formula, grid=grid) for formula in formulas]
     return metrics[0] if len(metrics) == 1 else ECM.grouped(metrics)
+
+
+def speaks() -> bool:
+    """Whether this process prints: of several that torchrun started only the first one."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def print_json(data: dict[str, Any]) -> None:

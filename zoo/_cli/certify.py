@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from zoo._cli._options import AsJSON, print_json
-
-ModelName = Annotated[str, typer.Argument(metavar="MODEL", show_default=False, help="A model's folder or name.")]
-DataRoot = Annotated[
-    Path | None,
-    typer.Option("--data", help="Where the files of a named data set lie.", envvar="ECM_DATA", show_default="cache"),
-]
-Radii = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--radius",
-        "-r",
-        show_default="a round grid up to d = 1/2",
-        help="A radius of the table, again for each; l_p where g = z**p/alpha, else metric distance.",
-    ),
-]
+from zoo._cli._options import AsJSON, DataRoot, Device, ModelName, Radii, print_json, speaks
 
 
 class Certificate(StrEnum):
@@ -57,7 +41,7 @@ def certify(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Noisy inputs in one call of the network.", show_default="what suits it")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")] = None,
+    device: Device = None,
     out: Annotated[Path | None, typer.Option(help="Where the run is kept.", show_default="the model's folder")] = None,
     report: Annotated[bool, typer.Option(help="Write the HTML report as well.")] = False,
     json: AsJSON = False,
@@ -90,7 +74,7 @@ def certify(
         out=out,
         progress=not json,
     )
-    if os.environ.get("RANK", "0") != "0":
+    if not speaks():
         return
     page = None
     if report:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zoo._cli._options import AsJSON, print_json
-from zoo._cli.certify import DataRoot, ModelName
+from zoo._cli._options import AsJSON, DataRoot, ModelName, print_json
 
 
 def export(

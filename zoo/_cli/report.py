@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zoo._cli._options import AsJSON, print_json
-from zoo._cli.certify import DataRoot
+from zoo._cli._options import AsJSON, DataRoot, print_json
 
 
 def report(

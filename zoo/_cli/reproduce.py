@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from zoo._cli._options import AsJSON, print_json
-from zoo._cli.certify import DataRoot
+from zoo._cli._options import AsJSON, DataRoot, Device, print_json, speaks
 
 
 class Scale(StrEnum):
@@ -45,7 +43,7 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option(help="Where the runs are kept.", show_default="runs/reproduce/...")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")] = None,
+    device: Device = None,
     list_: Annotated[bool, typer.Option("--list", help="Say what each experiment costs on this machine.")] = False,
     json: AsJSON = False,
 ) -> None:
@@ -88,7 +86,7 @@ def reproduce(
         progress=not json,
         say=(lambda text: None) if json else typer.echo,
     )
-    if os.environ.get("RANK", "0") != "0":
+    if not speaks():
         return
     verdicts = check(done)
     if json:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json as json_text
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from zoo._cli._options import AsJSON, Formulas, declared, print_json
+from zoo._cli._options import AsJSON, DataRoot, Device, Formulas, declared, print_json, speaks
 
 
 def train(
@@ -23,10 +22,7 @@ def train(
             help="digits, mnist, fashion_mnist, cifar10, cifar100, svhn, imagenet, or a folder with train/ and val/.",
         ),
     ] = "digits",
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Where the files of a named data set lie.", envvar="ECM_DATA", show_default="user's cache"),
-    ] = None,
+    data: DataRoot = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -47,7 +43,7 @@ def train(
     ] = False,
     out: Annotated[Path | None, typer.Option(help="The folder of the run.", show_default="runs/<name>")] = None,
     resume: Annotated[bool, typer.Option(help="Go on with what is in the folder.")] = True,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")] = None,
+    device: Device = None,
     seed: Annotated[int, typer.Option(min=0, help="Of weights, order and draws.")] = 0,
     setting: Annotated[
         list[str] | None,
@@ -95,7 +91,7 @@ def train(
     except KeyboardInterrupt as stopped:
         typer.echo(str(stopped) or "stopped; the same command resumes from the last checkpoint", err=True)
         raise typer.Exit(130) from None
-    if os.environ.get("RANK", "0") != "0":  # one of several processes of torchrun; the first one speaks
+    if not speaks():
         return
     base = made.card["accuracy"]["base"]
     if json:
