@@ -62,13 +62,13 @@ def gains(curves: dict[str, dict[str, Curve]]) -> str:
     return _signed(svg(figure), curves)
 
 
-def budgets(curves: dict[str, Curve], by_votes: dict[str, Curve]) -> str:
+def budgets(curves: dict[str, Curve], by_votes: dict[str, Curve], unit: str) -> str:
     """Certified accuracy by radius for each budget, and at a few radii against the votes an image."""
     figure, (left, right) = _figure(8.6, 3.8, columns=2)
     for k, (label, (x, y)) in enumerate(curves.items()):
         line = (0, (4, 1.5)) if label.startswith("periodic") else "solid"
         left.plot(x, y, color=COLORS[k % len(COLORS)], linestyle=line, linewidth=1.5, label=label)
-    left.set(xlim=(0, None), ylim=(0, None), xlabel="$\\ell_{1/2}$ radius", ylabel="certified accuracy (%)")
+    left.set(xlim=(0, None), ylim=(0, None), xlabel=unit, ylabel="certified accuracy (%)")
     for k, (label, (x, y)) in enumerate(by_votes.items()):
         right.plot(x, y, "o-", color=COLORS[(k + 2) % len(COLORS)], linewidth=1.5, markersize=4, label=label)
     right.set_xscale("log")

@@ -357,14 +357,14 @@ def _gaining(records: Path) -> dict[Power, list[Run]]:
     by: dict[Power, dict[str, Run]] = {}
     for folder in runs_in(records / MAIN):
         run = read_run(folder)
-        if run.usual and run.power[1] > 1:
+        if run.usual:
             by.setdefault(run.power, {}).setdefault(run.certification.scheme.fingerprint, run)
     order = sorted(by, key=lambda power: (-power[0], power[1]))
     return {power: sorted(by[power].values(), key=lambda r: (r.per_alpha, r.name)) for power in order}
 
 
 def _radii(power: Power) -> tuple[Fraction, ...]:
-    """The nearest radii at which models with this p and alpha are tabulated."""
+    """The radii of a table that models with this p and alpha reach, the table with most of them."""
     tables = [
         panel.radii
         for experiment in EXPERIMENTS.values()
@@ -372,7 +372,8 @@ def _radii(power: Power) -> tuple[Fraction, ...]:
         for panel in experiment.panels
         if panel.p == power[0] and any(power[1] in family.alphas for family in panel.families)
     ]
-    return min(tables, key=lambda radii: ((power[1] / 2) ** int(1 / power[0]) < radii[-1], -radii[-1]))
+    reach = (power[1] / 2) ** int(1 / power[0])
+    return min(tables, key=lambda radii: (reach < radii[-1], -len(radii), -radii[-1]))
 
 
 def _design(run: Run) -> str:
@@ -438,11 +439,10 @@ def _largest(groups: dict[Power, list[Run]]) -> str:
 # ---- budgets ---------------------------------------------------------------------------------------------------------
 
 
-def _by_label(one: Found) -> tuple[Panel, dict[str, Run]]:
-    """The first panel of `budgets` and its runs, by row."""
-    panel = one.done.experiment.panels[0]
+def _by_label(one: Found, panel: Panel) -> dict[str, Run]:
+    """The runs of a panel of `budgets`, by row."""
     names = {f.label: f.run_name(one.done.experiment.data, alpha) for f in panel.families for alpha in f.small}
-    return panel, {label: read_run(one.done.folder / name) for label, name in names.items()}
+    return {label: read_run(one.done.folder / name) for label, name in names.items()}
 
 
 def _hits(run: Run, panel: Panel) -> list[frozenset[int]]:
@@ -458,18 +458,21 @@ def _aperiodic(runs: dict[str, Run]) -> dict[str, Run]:
 def _budget(one: Found | None) -> dict[str, Any] | None:
     if one is None:
         return None
-    panel, runs = _by_label(one)
-    rows = []
+    panels = [_budget_panel(one, panel) for panel in one.done.experiment.panels]
+    chosen = next((panel for panel in panels if panel["recommendation"]), panels[0])
+    return {"name": one.done.experiment.name, "images": one.done.images, "panels": panels, "chosen": chosen}
+
+
+def _budget_panel(one: Found, panel: Panel) -> dict[str, Any]:
+    runs, rows = _by_label(one, panel), []
     for label, run in runs.items():
         scheme, result = run.certification.scheme, run.certification
         shares = [_with_interval(Accuracy(len(found), result.images)) for found in _hits(run, panel)]
         eps = f"{float(scheme.design.eps_max * run.power[1]):.4f}"
         rows.append([label, str(scheme.samples), eps, percent(result.smoothed_accuracy.share), *shares])
     return {
-        "name": one.done.experiment.name,
         "p": panel.p,
         "alpha": next(iter(runs.values())).power[1],
-        "images": one.done.images,
         "unit": panel.title,
         "table": table(["design", "votes an image", "eps", "smoothed", *map(_radius, panel.radii)], rows),
         **_choice(panel, _aperiodic(runs), one.done.images),
@@ -494,7 +497,14 @@ def _choice(panel: Panel, free: dict[str, Run], images: int) -> dict[str, Any]:
         rows.append([label, *(_difference(*cell) for cell in cells)])
         times = f"{votes[largest] / votes[label]:.1f}"
         choices.append({"label": label, "times": times, "loss": f"{loss[label]:.1f}", "interval": _span(interval)})
-    enough = [label for label in smaller if loss[label] <= TOLERATED]
+    against = table(["design", *map(_radius, panel.radii)], rows)
+    told = _recommendation(free, largest, loss) if round(free[largest].per_alpha) > PER_ALPHA else {}
+    return {"largest": largest, "against": against, "choices": choices, "recommendation": "", "short": "", **told}
+
+
+def _recommendation(free: dict[str, Run], largest: str, loss: dict[str, float]) -> dict[str, str]:
+    """In words: the smallest budget that loses little against the largest (points), and where the default stands."""
+    enough = [label for label in loss if loss[label] <= TOLERATED]
     default = next((label for label in free if round(free[label].per_alpha) == PER_ALPHA), f"B = {PER_ALPHA} alpha")
     within = f"within {TOLERATED:g} points of {largest} at every radius"
     said = f"The smallest that stays {within} is {enough[0]}" if enough else f"No smaller budget stays {within}"
@@ -507,10 +517,10 @@ def _choice(panel: Panel, free: dict[str, Run], images: int) -> dict[str, Any]:
         said += f"; the default (`ecm.default_budget`) is {default} for its cost{lost}."
     short = ""
     if default in loss:
-        fewer = f"{votes[largest] / votes[default]:.1f} times fewer votes than {largest}"
-        short = f"The default, {default}, needs {fewer} and loses {loss[default]:.1f} points at most"
-    against = table(["design", *map(_radius, panel.radii)], rows)
-    return {"largest": largest, "against": against, "choices": choices, "recommendation": said, "short": short}
+        times = free[largest].certification.scheme.samples / free[default].certification.scheme.samples
+        short = f"The default, {default}, needs {times:.1f} times fewer votes than {largest} and loses "
+        short += f"{loss[default]:.1f} points at most (p = {free[default].power[0]}, alpha = {free[default].power[1]})"
+    return {"recommendation": said, "short": short}
 
 
 def _figures(groups: dict[Power, list[Run]], one: Found | None) -> dict[str, str]:
@@ -523,7 +533,8 @@ def _figures(groups: dict[Power, list[Run]], one: Found | None) -> dict[str, str
     if curves:
         drawn["results-gain.svg"] = figures.gains(curves)
     if one is not None:
-        panel, runs = _by_label(one)
+        panel = one.done.experiment.panels[0]
+        runs = _by_label(one, panel)
         free = _aperiodic(runs)
         votes = [float(run.certification.scheme.samples) for run in free.values()]
         shares = [[100 * len(found) / one.done.images for found in _hits(run, panel)] for run in free.values()]
@@ -534,6 +545,7 @@ def _figures(groups: dict[Power, list[Run]], one: Found | None) -> dict[str, str
                 for at, radius in enumerate(panel.radii)
                 if at % 3 == 0
             },
+            f"$\\ell_{{{panel.p}}}$ radius, $\\alpha = {next(iter(runs.values())).power[1]}$",
         )
     return drawn
 
