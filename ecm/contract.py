@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import pytest
+try:
+    import pytest
+except ModuleNotFoundError as error:
+    raise ImportError("ecm.contract makes tests for pytest, which is not installed here: pip install pytest") from error
 
 from ecm._findings import Check, run_checks
 from ecm._metric import ECM

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from ecm import ECM
 from ecm.contract import MetricContract
 
@@ -55,3 +58,10 @@ class TestGroups(MetricContract):
 
     metric = ECM.grouped([ECM.lp("1/2", 2), ECM.from_expr("0"), ECM.l0(2)])
     q = 8
+
+
+def test_without_pytest_the_import_says_what_to_install() -> None:
+    """pytest is no dependency of the package."""
+    code = "import sys; sys.modules['pytest'] = None; import ecm.contract"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install pytest" in run.stderr.splitlines()[-1]
