@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.zoo.models import tiny_data, tiny_model
-from zoo import Model
+from zoo import Model, load
 from zoo._data import DATASETS
 from zoo.cli import app
 
@@ -48,6 +48,14 @@ def test_a_model_goes_through_all_commands(model: Model, tmp_path: Path) -> None
     assert done.exit_code == 0, done.stderr
     assert "8 images that all runs share" in done.stdout
     assert (tmp_path / "curves.svg").read_text().startswith("<svg")
+
+
+def test_a_formula_can_be_proven_at_the_levels_of_the_data_alone(model: Model) -> None:
+    """--grid takes q from the data set, and the model keeps a metric that is known there only."""
+    words = ("train", "z**0.5/2", "-d", "tiny", "--model", "mlp", "--grid", "--epochs", 0, "--budget", 16, "--out", "a")
+    done = ecm(*words, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert load("a").scheme.metric.grid == tiny_data().q
 
 
 def test_json_is_all_that_is_printed(model: Model) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo._cli._options import AsJSON, DataRoot, Device, Formulas, declared, print_json, speaks
+from zoo._cli._options import AsJSON, DataRoot, Device, Formulas, Grid, declared, print_json, speaks
 
 
 def train(
@@ -41,6 +41,7 @@ def train(
     pixel: Annotated[
         bool, typer.Option("--pixel", help="Sparse threat: the channels of a pixel are shown or hidden together.")
     ] = False,
+    grid: Grid = False,
     out: Annotated[Path | None, typer.Option(help="The folder of the run.", show_default="runs/<name>")] = None,
     resume: Annotated[bool, typer.Option(help="Go on with what is in the folder.")] = True,
     device: Device = None,
@@ -67,12 +68,14 @@ def train(
 
         torchrun --nproc-per-node 8 -m zoo train "z**0.5/18" -d cifar10 --preset paper
     """
+    from zoo._data import load_data
     from zoo._train import train as run
 
     changes = dict(_setting(text) for text in setting or [])
+    metric = declared(formulas, load_data(dataset, data).q if grid else None)
     try:
         made = run(
-            declared(formulas, None),
+            metric,
             dataset,
             root=data,
             model=model,
