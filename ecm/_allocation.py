@@ -45,7 +45,9 @@ def verify_allocation(profile: Profile, weights: Weights, q: int, budget: int) -
         raise AllocationError(f"width {outside[0]} is outside 1..q = {q}; an infinite width is the rest of the budget")
     used = sum(j * w for j, w in pairs)
     if used > budget:
-        raise AllocationError(f"the widths need sum_j j w_j = {used} outcomes, more than the budget of {budget}")
+        raise AllocationError(
+            f"the widths need sum_j j w_j = {used} outcomes, more than the budget of {budget}; lower a weight"
+        )
     count = np.zeros(q + 1, dtype=np.int64)
     for j, w in pairs:
         count[j] = w
@@ -174,14 +176,16 @@ class Allocation:
         try:
             data = json.loads(text)
             if data["format"] != FORMAT:
-                raise AllocationError(f"format {data['format']!r} is not {FORMAT!r}")
+                raise AllocationError(f"format {data['format']!r} is not {FORMAT!r}: allocate again with this version")
             profile, weights = data["profile"], [(j, w) for j, w in data["weights"]]
             q, budget, method, optimality = (data[name] for name in ("q", "budget", "method", "optimality"))
             q, budget = index(q), index(budget)
         except AllocationError:
             raise
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise AllocationError(f"not the JSON of an allocation: {error!r}") from error
+            raise AllocationError(
+                f"not the JSON of an allocation ({error!r}): pass what Allocation.to_json wrote"
+            ) from error
         return cls(Profile.from_dict(profile), weights, q, budget, method=str(method), optimality=str(optimality))
 
     def __str__(self) -> str:

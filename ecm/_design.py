@@ -249,7 +249,8 @@ class Design:
         design = cls(metric, data["q"], data["budget"], tuple(lists), data["kind"], maps, data["provenance"])
         if design.fingerprint != data["fingerprint"]:
             raise DesignError(
-                f"the content was altered: its fingerprint is {design.fingerprint}, not {data['fingerprint']}"
+                f"the content was altered: its fingerprint is {design.fingerprint}, not {data['fingerprint']}; "
+                "build the design again"
             )
         return design
 

@@ -115,7 +115,7 @@ class ECM:
         """
         scale = exact(alpha, "alpha")
         if scale < 1:
-            raise ECMError(f"alpha = {scale}: g = sign(z)/alpha exceeds 1 unless alpha >= 1")
+            raise ECMError(f"alpha = {scale}: g = sign(z)/alpha exceeds 1 unless alpha >= 1; write alpha = 1 or more")
         return cls.from_expr(f"sign(z)/({scale})")
 
     @classmethod
@@ -168,7 +168,9 @@ class ECM:
 
     def _zip(self, change: str, other: ECM) -> ECM:
         if self.groups != other.groups:
-            raise ECMError(f"metrics with different groups do not combine: {self.groups} and {other.groups}")
+            raise ECMError(
+                f"metrics with different groups do not combine: {self.groups} and {other.groups}; group both alike"
+            )
         pairs = zip(self.components, other.components, strict=True)
         return attrs.evolve(self, components=tuple(getattr(a, change)(b) for a, b in pairs))
 
@@ -344,10 +346,10 @@ class ECM:
         try:
             data = json.loads(text)
             if data["format"] != FORMAT:
-                raise ECMError(f"format {data['format']!r} is not {FORMAT!r}")
+                raise ECMError(f"format {data['format']!r} is not {FORMAT!r}: write the metric again with this version")
             parts, groups = list(data["components"]), tuple(int(a) for a in data["groups"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ECMError(f"not the JSON of a metric: {error}") from error
+            raise ECMError(f"not the JSON of a metric ({error}): pass what ECM.to_json wrote") from error
         return cls(tuple(Profile.from_dict(part) for part in parts), groups)
 
     def _repr_latex_(self) -> str:

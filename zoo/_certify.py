@@ -335,7 +335,9 @@ def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -
         ("number of classes", loaded.classes, model.classes),
     ):
         if given != wanted:
-            raise DataError(f"{loaded.name} has the {what} {given}, but {model.name} was trained for {wanted}")
+            raise DataError(
+                f"{loaded.name} has the {what} {given}, but {model.name} was trained for {wanted}; pass such data"
+            )
     return loaded
 
 

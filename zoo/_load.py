@@ -59,7 +59,9 @@ def load(name: str | os.PathLike[str], *, base: nn.Module | None = None, metric:
     except KeyError as error:
         raise ModelError(f"{folder / CARD} lacks the entry {error}: restore the card, or train again") from error
     except FileNotFoundError as error:
-        raise ModelError(f"{folder} is not complete: {Path(error.filename).name} is missing") from error
+        raise ModelError(
+            f"{folder} is not complete: {Path(error.filename).name} is missing; restore it, or train again"
+        ) from error
     except CheckpointError as error:
         raise ModelError(f"{folder / WEIGHTS} cannot be used: {error}") from error
     except ModelError:
@@ -87,7 +89,7 @@ def _read(folder: Path, card: dict[str, Any], base: nn.Module | None) -> Model:
     model = Model.read(folder, base)
     if json.loads(model.scheme.metric.to_json()) != card["metric"]:
         raise ModelError(
-            f"{folder}: the card names another metric than {SCHEME} ({model.scheme.metric}); the folder was mixed up"
+            f"{folder}: the card names another metric than {SCHEME} ({model.scheme.metric}): mixed up, train again"
         )
     if model.classes != len(card["data"]["class_names"]):
         raise ModelError(f"{folder}: {model.classes} classes, but {len(card['data']['class_names'])} class names")
@@ -101,7 +103,7 @@ def read_scheme(folder: Path) -> Scheme:
     try:
         return Scheme.from_json((folder / SCHEME).read_text())
     except FileNotFoundError as error:
-        raise ModelError(f"{folder} is not complete: {SCHEME} is missing") from error
+        raise ModelError(f"{folder} is not complete: {SCHEME} is missing; restore it, or train again") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{folder / SCHEME} is damaged ({error}); restore it, or train again") from error
 
@@ -192,7 +194,7 @@ def list_models(*folders: str | os.PathLike[str]) -> list[Listing]:
     roots = [Path(folder) for folder in folders] or [PRETRAINED, RUNS]
     for root in roots:
         if folders and not root.is_dir():
-            raise ModelError(f"{root} is not a folder")
+            raise ModelError(f"{root} is not a folder: name one that holds models, or none for all that are known")
     found = []
     for folder in _folders(*roots):
         try:

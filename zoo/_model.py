@@ -65,10 +65,14 @@ class Model:
         """The model in a folder. `network` is needed if it was made by a user's own class or factory."""
         card, scheme = read_card(path), Scheme.from_json((path / SCHEME).read_text())
         if scheme.fingerprint != card["scheme"]:
-            raise ModelError(f"{path}: {SCHEME} is not the scheme that {CARD} names; the folder was mixed up")
+            raise ModelError(
+                f"{path}: {SCHEME} is not the scheme that {CARD} names; the folder was mixed up, train again"
+            )
         tensors, facts = load_tensors(path / WEIGHTS)
         if file_sha256(path / WEIGHTS) != card["weights"] or facts["scheme"] != scheme.fingerprint:
-            raise ModelError(f"{path}: {WEIGHTS} are not the weights that {CARD} names; the folder was mixed up")
+            raise ModelError(
+                f"{path}: {WEIGHTS} are not the weights that {CARD} names; the folder was mixed up, train again"
+            )
         made = card["model"]
         if network is None:
             _, network = build_network(made["name"], tuple(made["input_shape"]), made["classes"])
@@ -104,11 +108,11 @@ def read_card(path: Path) -> dict[str, Any]:
     try:
         card: dict[str, Any] = json.loads((path / CARD).read_text())
     except FileNotFoundError:
-        raise ModelError(f"{path} holds no model: {CARD} is missing") from None
+        raise ModelError(f"{path} holds no model: {CARD} is missing; name a folder that `ecm train` made") from None
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path / CARD} cannot be read: {error}") from error
+        raise ModelError(f"{path / CARD} cannot be read ({error}): restore it, or train again") from error
     if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise ModelError(f"{path / CARD} is not a model card of this package ({FORMAT})")
+        raise ModelError(f"{path / CARD} is not a model card of this package ({FORMAT}): train again with this version")
     return card
 
 

@@ -20,7 +20,9 @@ def take_weights(base: Base, start: Model) -> None:
     ours, theirs = base.state_dict(), start.base.state_dict()
     if ours.keys() != theirs.keys():
         network = start.card["model"]["name"]
-        raise TrainingError(f"start = {start.name}: its network {network!r} is not the one to train")
+        raise TrainingError(
+            f"start = {start.name}: its network {network!r} is not the one to train; leave the model out"
+        )
     same = base.mean.shape == start.base.mean.shape
     for name in theirs.keys() - (set() if same else {"mean", "std"}):
         new, old = ours[name], _for_planes(theirs[name], ours[name], start.scheme)
