@@ -309,12 +309,11 @@ class ECM:
         kind: Kind = "aperiodic",
         seed: int = 0,
         effort: Effort = "fast",
-        **options: Any,
     ) -> Design:
         """`budget` outcomes for every component whose splits never exceed budget * g; see `ecm.make_design`."""
         from ecm._design import make_design
 
-        return make_design(self, budget, q, kind=kind, seed=seed, effort=effort, **options)
+        return make_design(self, budget, q, kind=kind, seed=seed, effort=effort)
 
     def smallest_budget(self, epsilon: float, q: int = 255, kind: Kind = "aperiodic", **options: Any) -> int:
         """The smallest budget whose design of that kind comes within epsilon of g; see `ecm.smallest_budget`."""
