@@ -6,9 +6,11 @@ import copy
 import math
 from collections import Counter
 from itertools import chain
+from types import FunctionType
 from typing import Any
 
 import attrs
+import numpy as np
 import torch
 from torch import Tensor, fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
@@ -21,6 +23,9 @@ _OTHER_BYTES = 2**27
 _FEWEST, _MOST = 8, 1024
 # How far the copy may be from the base, of the largest logit: folding moves the last bits of float32, about 1e-6.
 _CLOSE = 1e-4
+# What every module has and what no function depends on: submodules are gone through by name, hooks are asked for.
+_INSIDE = vars(nn.Module()).keys() - {"_parameters", "_buffers", "training"}
+_PLAIN = (bool, int, float, complex, str, bytes, set, frozenset)
 
 
 @attrs.frozen(eq=False)
@@ -37,20 +42,18 @@ class Prepared:
     pure: bool
     rows: int
     channels_last: bool
-    _modules: tuple[nn.Module, ...] = ()
-    _weights: tuple[Tensor, ...] = ()
+    _state: tuple[Any, ...] = ()
     _answer: Tensor | None = None
 
     def fits(self, base: nn.Module, example: Tensor, channels_last: bool) -> bool:
-        """Whether this is still `base`: the same modules and weights, bit by bit, and the same answer to `example`."""
+        """Whether this is still `base`: no hooks, the same modules, weights and attributes, bit by bit, and the same
+        answer to `example` (all that is seen of globals, closures and the insides of other objects)."""
         if not self.pure:
             return self.network is base and self.channels_last == channels_last
         return (
             self.channels_last == channels_last
-            and len(modules := tuple(base.modules())) == len(self._modules)
-            and all(a is b for a, b in zip(modules, self._modules, strict=True))
-            and len(weights := _weights(base)) == len(self._weights)
-            and all(_same(a, b) for a, b in zip(weights, self._weights, strict=True))
+            and not _hooked(base)
+            and _same(self._state, _state(base))
             and self._answer is not None
             and _close(_answer(base, example), self._answer)
         )
@@ -59,9 +62,10 @@ class Prepared:
 def prepare(base: nn.Module, example: Tensor, channels_last: bool) -> Prepared:
     """Copy `base` (in evaluation mode), trace it, fold its norms and store its weights as the inputs are stored.
 
-    The copy is used only if the trace succeeds, no module has hooks, and it agrees with `base` on `example`; a network
-    with data-dependent control flow, compiled code or a random part is called as it is. Folding changes the order of
-    roundings, nothing else: `smoothing.measure_jitter` includes what it moves.
+    The copy is used only if the trace succeeds, no module has hooks, nothing but PyTorch's code is left in it, and it
+    agrees with `base` on `example`; a network with data-dependent control flow, compiled code or a random part is
+    called as it is. Folding changes the order of roundings, nothing else: `smoothing.measure_jitter` includes what it
+    moves.
 
     >>> net = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(12, 2)).eval()
     >>> prepared = prepare(net, torch.rand(3, 2, 4, 4), channels_last=True)
@@ -69,7 +73,7 @@ def prepare(base: nn.Module, example: Tensor, channels_last: bool) -> Prepared:
     (True, 0)
     """
     as_it_is = Prepared(base, False, _rows(example, _bytes(example)), channels_last)
-    if not _weights(base) or any(module._forward_hooks or module._forward_pre_hooks for module in base.modules()):
+    if next(chain(base.parameters(), base.buffers()), None) is None or _hooked(base):
         return as_it_is  # nothing to gain, or Python code that a trace would drop
     try:
         network = _traced(base, channels_last)
@@ -77,13 +81,13 @@ def prepare(base: nn.Module, example: Tensor, channels_last: bool) -> Prepared:
             found = _answer(network, example)
     except Exception:  # whatever a user's own code says to being traced
         return as_it_is
-    if found is None or not _close(_answer(base, example), found):
+    if found is None or not _is_pure(network) or not _close(_answer(base, example), found):
         return as_it_is
-    weights = tuple(w.detach().clone() for w in _weights(base))
-    return Prepared(network, True, _rows(example, seen.bytes), channels_last, tuple(base.modules()), weights, found)
+    return Prepared(network, True, _rows(example, seen.bytes), channels_last, _kept(_state(base)), found)
 
 
-def _traced(base: nn.Module, channels_last: bool) -> nn.Module:
+@torch.inference_mode()  # as it will be called: a base may ask whether gradients are wanted
+def _traced(base: nn.Module, channels_last: bool) -> fx.GraphModule:
     network = fx.symbolic_trace(copy.deepcopy(base).eval().requires_grad_(False))
     _fold(network)
     if channels_last:
@@ -92,15 +96,18 @@ def _traced(base: nn.Module, channels_last: bool) -> nn.Module:
 
 
 def _fold(network: fx.GraphModule) -> None:
-    """Multiply every batch norm that alone reads a convolution's output into that convolution."""
+    """Multiply every batch norm that alone reads a convolution's output into that convolution, whose own weights
+    nothing reads."""
     calls = Counter(node.target for node in network.graph.nodes if node.op == "call_module")
+    read = {str(node.target).rpartition(".")[0] for node in network.graph.nodes if node.op == "get_attr"}
     for node in list(network.graph.nodes):
         before = node.args[0] if node.args else None
         if not (_is(network, node, nn.BatchNorm2d) and isinstance(before, fx.Node) and _is(network, before, nn.Conv2d)):
             continue
         norm: Any = network.get_submodule(str(node.target))
         convolution: Any = network.get_submodule(str(before.target))
-        if norm.running_mean is not None and len(before.users) == 1 == calls[before.target]:
+        alone = len(before.users) == 1 == calls[before.target] and before.target not in read
+        if norm.running_mean is not None and alone:
             network.set_submodule(str(before.target), fuse_conv_bn_eval(convolution, norm))
             node.replace_all_uses_with(before)
             network.graph.erase_node(node)
@@ -113,12 +120,54 @@ def _is(network: fx.GraphModule, node: fx.Node, kind: type[nn.Module]) -> bool:
     return node.op == "call_module" and type(network.get_submodule(str(node.target))) is kind
 
 
-def _weights(base: nn.Module) -> tuple[Tensor, ...]:
-    return tuple(chain(base.parameters(), base.buffers()))
+def _is_pure(network: fx.GraphModule) -> bool:
+    """Whether no Python code but PyTorch's is called: not a wrapped function, a parametrization or a patched module."""
+    called = [node.target for node in network.graph.nodes if node.op == "call_function"]
+    called += [getattr(module, "forward", None) for module in network.modules() if "forward" in vars(module)]
+    called += [type(module) for module in network.modules()]
+    return all(target.__module__.startswith("torch.") for target in called if isinstance(target, FunctionType | type))
 
 
-def _same(a: Tensor, b: Tensor) -> bool:
-    return a.device == b.device and a.dtype == b.dtype and torch.equal(a, b)
+def _hooked(base: nn.Module) -> bool:
+    """Whether there is Python code that a trace would drop: hooks of a module, or of all modules."""
+    every = torch.nn.modules.module
+    return bool(every._global_forward_hooks or every._global_forward_pre_hooks) or any(
+        module._forward_hooks or module._forward_pre_hooks for module in base.modules()
+    )
+
+
+def _state(base: nn.Module) -> tuple[Any, ...]:
+    """All that a module's function depends on by itself: submodules, code, parameters, buffers and other attributes.
+    What is shared comes under each of its names."""
+    return tuple(
+        (path, module, type(module).forward, {name: vars(module)[name] for name in vars(module) if name not in _INSIDE})
+        for path, module in base.named_modules(remove_duplicate=False)
+    )
+
+
+def _kept(value: Any) -> Any:
+    """A copy that stays as it is when `value` is changed in place; an object that is no plain data is kept itself."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, dict):
+        return {key: _kept(part) for key, part in value.items()}
+    return type(value)(map(_kept, value)) if type(value) in (list, tuple, set) else value
+
+
+def _same(kept: Any, value: Any) -> bool:
+    """Whether a value is what was kept of it; of an object that is no plain data, whether it is the same one."""
+    if isinstance(kept, Tensor):
+        same = isinstance(value, Tensor) and kept.device == value.device and kept.dtype == value.dtype
+        return same and torch.equal(kept, value)
+    if isinstance(kept, np.ndarray):
+        return isinstance(value, np.ndarray) and kept.dtype == value.dtype and np.array_equal(kept, value)
+    if isinstance(kept, dict):
+        return isinstance(value, dict) and kept.keys() == value.keys() and all(_same(kept[k], value[k]) for k in kept)
+    if type(kept) in (list, tuple):
+        return type(value) is type(kept) and len(kept) == len(value) and all(map(_same, kept, value))
+    return kept is value or (type(kept) is type(value) and type(kept) in _PLAIN and bool(kept == value))
 
 
 @torch.inference_mode()

@@ -9,7 +9,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
+from torch.nn.utils import parametrize
 
 from smoothing import Scheme, SmoothedClassifier
 from smoothing._inference import prepare
@@ -43,6 +44,8 @@ class Net(nn.Module):
         torch.manual_seed(1)
         self.conv, self.norm = nn.Conv2d(2, 4, 3, padding=1), norm or nn.BatchNorm2d(4)
         self.head, self.join = nn.Linear(4, 3), join
+        self.factor, self.plain, self.listed = 2.0, torch.tensor(2.0), [2.0]
+        self.ends = nn.ModuleList([nn.Identity(), nn.ReLU()])
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.join(self, x).relu().mean((2, 3)))
@@ -63,6 +66,7 @@ FOLDED = {
     "norm after convolution": (Net(lambda net, x: net.norm(net.conv(x))), 0),
     "convolution read twice": (Net(lambda net, x: net.norm(y := net.conv(x)) + y), 1),
     "convolution called twice": (Net(lambda net, x: net.norm(net.conv(x)) + net.conv(2 * x)), 1),
+    "weights read": (Net(lambda net, x: net.norm(net.conv(x)) + 1e-9 * net.conv.weight.sum()), 1),
     "norm of a sum": (Net(lambda net, x: net.norm(net.conv(x) + 1)), 1),
     "norm after norm": (Net(lambda net, x: net.norm(net.norm(net.conv(x)))), 0),
 }
@@ -93,7 +97,27 @@ AS_IT_IS = {
     "a norm of another class": lambda: Net(lambda net, x: net.norm(net.conv(x)), Doubled(4)),
     "random": lambda: Net(lambda net, x: net.conv(x) * torch.rand(4, 1, 1)),
     "no copy": lambda: Net(lambda net, x: net.norm(net.conv(x)), norm=Uncopied(4)),
+    "a wrapped function": lambda: Net(lambda net, x: counted(net.conv(x))),
+    "a parametrization": lambda: parametrized(Net(lambda net, x: net.norm(net.conv(x)))),
 }
+
+
+@fx.wrap
+def counted(x: Tensor) -> Tensor:
+    """Python code that a traced graph calls as it is: it may keep anything between calls."""
+    return x
+
+
+class Halved(nn.Module):
+    """Code of our own inside a module of PyTorch's."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x / 2
+
+
+def parametrized(network: nn.Module) -> nn.Module:
+    parametrize.register_parametrization(network.conv, "weight", Halved())
+    return network
 
 
 class Uncopied(nn.BatchNorm2d):
@@ -162,6 +186,49 @@ def test_a_changed_base_is_prepared_anew(change: str) -> None:
     after = logits(classifier)
     assert torch.equal(after, logits(smoothed(network)))
     assert not torch.equal(after, before)
+
+
+def on_dark(factor: Callable[[Net], Tensor | float]) -> Callable[[Net, Tensor], Tensor]:
+    """What a network does with its own factor, on dark images alone: those that a copy is tried on are not."""
+    return lambda net, x: net.norm(net.conv(x)) * torch.where(x.mean((1, 2, 3), keepdim=True) < 0.45, factor(net), 1.0)
+
+
+def darkened(module: nn.Module, args: tuple[Tensor], out: Tensor) -> Tensor:
+    return torch.where(args[0].mean((1, 2, 3), keepdim=True) < 0.45, -3 * out, out)
+
+
+UNSEEN: dict[str, tuple[Callable[[Net, Tensor], Tensor], Callable[[Net], object]]] = {
+    "a number": (on_dark(lambda net: net.factor), lambda net: setattr(net, "factor", -3.0)),
+    "a tensor that is no buffer": (on_dark(lambda net: net.plain), lambda net: net.plain.fill_(-3)),
+    "an item of a list": (on_dark(lambda net: net.listed[0]), lambda net: net.listed.insert(0, -3.0)),
+    "a hook": (on_dark(lambda net: 1.0), lambda net: net.conv.register_forward_hook(darkened)),
+    "a module used again": (
+        on_dark(lambda net: net.ends[0](torch.tensor(-2.0))),
+        lambda net: net.ends.__setitem__(0, net.ends[1]),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", UNSEEN)
+def test_a_change_that_the_example_does_not_show_is_noticed(change: str) -> None:
+    """A copy is given up for what its base has become, not only for what it answers."""
+    join, apply = UNSEEN[change]
+    network, dark = settled(Net(join)), torch.zeros_like(IMAGES)
+    classifier = smoothed(network)
+    before = logits(classifier, dark)
+    apply(network)
+    after = logits(classifier, dark)
+    assert torch.equal(after, logits(smoothed(network), dark))
+    assert not torch.equal(after, before)
+
+
+def test_the_copy_is_traced_as_it_is_called() -> None:
+    """A base may ask whether gradients are wanted: they are not."""
+    asked = on_dark(lambda net: 9.0 if torch.is_grad_enabled() else 1.0)
+    classifier, dark = smoothed(network := settled(Net(asked))), torch.zeros_like(IMAGES)
+    shown = classifier.noise.inputs(dark, range(classifier.scheme.samples), channels_last=True).flatten(0, 1)
+    assert classifier.prepared.pure
+    assert torch.allclose(logits(classifier, dark), classifier.evaluate(shown, network), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
