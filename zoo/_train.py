@@ -108,7 +108,9 @@ def train(
         }
         if begun is not None:
             card["training"]["start"] = {"name": begun.name, "weights": begun.card["weights"]}
-        identity = {"scheme": scheme.fingerprint, **{part: card[part] for part in ("model", "data", "training")}}
+        identity = {"scheme": scheme.fingerprint, **{part: card[part] for part in ("model", "data")}}
+        # said also where there is no start: a folder whose run had one is then another run's
+        identity["training"] = {"start": {"name": None, "weights": None}, **card["training"]}
         if resume and (folder / CARD).exists():
             require_same(folder, {**read_card(folder)}, identity)
             return Model.read(folder, network if not isinstance(model, str | None) else None)

@@ -133,6 +133,10 @@ def test_a_run_can_start_from_a_finished_model(tmp_path: Path) -> None:
     assert torch.allclose(*stems, atol=1e-5)
     with pytest.raises(TrainingError, match="'small_cnn' is not the one to train"):
         train("z/2", "digits", model="mlp", start=first, out=tmp_path / "mlp", progress=False)
+    again: dict[str, Any] = {"epochs": 0, "budget": 12, "lr": 0.05, "progress": False, "model": "small_cnn"}
+    train("z**0.5/3", "digits", start=first, out=tmp_path / "started", **again)
+    with pytest.raises(CheckpointError, match=r"training.start.name is 'first' there, None here"):
+        train("z**0.5/3", "digits", out=tmp_path / "started", **again)
     few = Dataset.from_arrays((np.zeros((40, 1, 8, 8), int), np.arange(40) % 2), q=16, name="few")
     with pytest.raises(TrainingError, match="same data and classes"):
         train("z/2", few, start=first, out=tmp_path / "few", progress=False)
