@@ -247,7 +247,8 @@ def vote_dataset(
         tolerance=classifier.tolerance,
     )
     record = Record.create(path, header)
-    groups = [chosen[i : i + classifier.group] for i in range(0, len(chosen), classifier.group)][rank::ranks]
+    size = classifier.group
+    groups = [chosen[i : i + size] for i in range(0, len(chosen), size)][rank::ranks]
     with record.writer(rank) as writer, progress_bar(sum(map(len, groups)), "images", progress) as advance:
         for group in groups:
             if not set(group.tolist()) <= writer.done:
