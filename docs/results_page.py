@@ -27,7 +27,8 @@ from zoo._models import build_network
 
 MAIN = "cifar10"  # the campaign that the sections on certificates and budgets are about
 TOLERATED = 2.0  # points of certified accuracy that a smaller budget may lose at any radius
-PROTOTYPE = (5.0, 8.0)  # points that a prototype of the vote-aware certificate gained at mid radii with B = 1000 alpha
+PROTOTYPE = (5.0, 8.0)  # points that a prototype of the vote-aware certificate gained at mid radii
+PROTOTYPE_POWER = (Fraction(1, 2), Fraction(9))  # with this p and alpha, and B = 1000 alpha
 NAMES = {"paper": "paper's", "integer": "integer", "vote_aware": "vote-aware"}
 
 
@@ -407,7 +408,7 @@ def _prototype(groups: dict[Power, list[Run]]) -> dict[str, Any]:
                     "p": power[0],
                     "alpha": power[1],
                     "design": _design(run),
-                    "answer": f"reproduced at {inside} of {len(middle)} middle radii" if meets else "refuted",
+                    "answer": f"seen at {inside} of {len(middle)} middle radii" if meets else "not seen",
                     "gains": _list(f"{100 * gain.value:.1f} at {_radius(gain.radius)}" for gain in middle),
                     "meets": meets,
                     "radii": len(middle),
@@ -416,7 +417,7 @@ def _prototype(groups: dict[Power, list[Run]]) -> dict[str, Any]:
                     "where": _radius(best.radius),
                 }
             )
-    return {"first": f"{first:g}", "last": f"{last:g}", "found": found}
+    return {"first": f"{first:g}", "last": f"{last:g}", "found": found, "same": any((one["p"], one["alpha"]) == PROTOTYPE_POWER for one in found)}
 
 
 def _largest(groups: dict[Power, list[Run]]) -> str:
