@@ -417,7 +417,8 @@ def _prototype(groups: dict[Power, list[Run]]) -> dict[str, Any]:
                     "where": _radius(best.radius),
                 }
             )
-    return {"first": f"{first:g}", "last": f"{last:g}", "found": found, "same": any((one["p"], one["alpha"]) == PROTOTYPE_POWER for one in found)}
+    same = any((one["p"], one["alpha"]) == PROTOTYPE_POWER for one in found)
+    return {"first": f"{first:g}", "last": f"{last:g}", "found": found, "same": same}
 
 
 def _largest(groups: dict[Power, list[Run]]) -> str:
