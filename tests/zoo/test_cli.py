@@ -139,6 +139,9 @@ def test_a_real_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
         "import torch; torch.set_num_threads(1)\n"
         "from zoo._data import DATASETS; from tests.zoo.models import tiny_data\n"
         "DATASETS['tiny'] = lambda root: tiny_data(4000)\n"
+        "import time; from smoothing import SmoothedClassifier as Classifier\n"
+        "votes = Classifier.votes\n"
+        "Classifier.votes = lambda *a, **k: (time.sleep(0.02), votes(*a, **k))[1]\n"  # there is time to interrupt
         "from zoo.cli import main; main()"
     )
     command = [sys.executable, "-c", script, "certify", str(model.path), "--batch-size", "12"]
