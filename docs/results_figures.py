@@ -56,7 +56,8 @@ def gains(curves: dict[str, dict[str, Curve]]) -> str:
         for k, (label, (x, y)) in enumerate(runs.items()):
             one.plot(x, y, color=COLORS[(k + 1) % len(COLORS)], linewidth=1.6, label=label)
         one.set(xlim=(0, 0.5), xlabel="metric distance $d = r^p/\\alpha$", title=title)
-        one.set_ylim(0, max(1.0, 1.4 * one.get_ylim()[1]))  # room for the legend
+        inner = [gain for x, y in runs.values() for d, gain in zip(x, y, strict=True) if d < 0.47]
+        one.set_ylim(0, max(1.0, 2 * max(inner)))  # room for the legend; the rise at d = 1/2 leaves the picture
         _legend(one)
     axes[0].set_ylabel("gain over the paper's (points)")
     return _signed(svg(figure), curves)
@@ -75,7 +76,8 @@ def budgets(curves: dict[str, Curve], by_votes: dict[str, Curve], unit: str) -> 
     ticks = sorted({votes for x, _ in by_votes.values() for votes in x})
     right.set_xticks(ticks, [f"{votes:g}" for votes in ticks])
     right.minorticks_off()
-    right.set(ylim=(0, None), xlabel="votes an image (aperiodic designs)")
+    right.set_ylim(0.8 * right.get_ylim()[0], None)
+    right.set(xlabel="votes an image (aperiodic designs)")
     for one in (left, right):
         _legend(one)
     return _signed(svg(figure), [curves, by_votes])
