@@ -136,6 +136,7 @@ def test_a_real_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     """SIGINT during voting: no traceback, code 130, the finished images are there and the next run goes on."""
     model = tiny_model(tmp_path / "model", data=tiny_data(4000))
     script = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # absent in a background job
         "import torch; torch.set_num_threads(1)\n"
         "from zoo._data import DATASETS; from tests.zoo.models import tiny_data\n"
         "DATASETS['tiny'] = lambda root: tiny_data(4000)\n"
