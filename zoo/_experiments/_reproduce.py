@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import attrs
 import torch
@@ -14,7 +13,7 @@ from ecm._errors import ECMError
 from zoo._certify import certify
 from zoo._data import load_data
 from zoo._distributed import Workers, workers
-from zoo._experiments._declarations import Experiment, Family, Scale, find_experiment
+from zoo._experiments._declarations import Experiment, Scale, find_experiment
 from zoo._experiments._plan import Plan, Size, measure
 from zoo._experiments._schemes import make_scheme
 from zoo._experiments._table import Reproduction, collect
@@ -94,16 +93,11 @@ def reproduce(
                 out=folder / run,
                 device=device,
                 progress=progress,
-                **settings(family),
+                objective=family.objective,
             )
             certify(folder / run, data, limit=plan.images, device=device, progress=progress)
         here.wait()
         return collect(experiment, scale, folder)
-
-
-def settings(family: Family) -> dict[str, Any]:
-    """What a row changes in the recipe."""
-    return {"objective": family.objective}
 
 
 def default_folder(experiment: Experiment, scale: Scale, epochs: int | None = None) -> Path:
