@@ -14,7 +14,7 @@ from benchmarks._measure import child, exponent, interleaved, once
 from benchmarks._shipped import made_images, made_votes
 from benchmarks._text import duration, joined, table
 from ecm import ECM
-from smoothing import Certifier, Noise, Scheme, SmoothedClassifier
+from smoothing import Certifier, Scheme, SmoothedClassifier
 
 ALPHA, BUDGET, SHAPE, IMAGES, CLASSES = 18, 2304, (3, 32, 32), 1, 10
 AXES: dict[str, list[Any]] = {
@@ -23,7 +23,7 @@ AXES: dict[str, list[Any]] = {
     "images": [1, 2, 4, 8, 16],
     "classes": [2, 10, 100, 1000],
 }
-TIMED = {"noise": "noise", "votes": "voting", "integer": "integer certificate", "vote_aware": "vote-aware certificate"}
+TIMED = {"votes": "voting", "integer": "integer certificate", "vote_aware": "vote-aware certificate"}
 
 
 class Cheap(nn.Module):
@@ -72,23 +72,10 @@ def point(budget: int, shape: list[int], images: int, classes: int) -> dict[str,
 
     voter, preparing = once(prepare)
     scheme = voter.scheme
-    noise = Noise(scheme)
-    samples = torch.arange(min(64, noise.chunk, budget))
-    found = interleaved(
-        {
-            "noise": lambda: [noise.inputs(x[i : i + 1], samples) for i in range(images)],
-            "votes": lambda: voter.votes(x),
-        },
-        1 if scheme.features * budget * images > 10**8 else 3,
-    )
+    voting = interleaved({"votes": lambda: voter.votes(x)}, 3)["votes"]
     votes = made_votes(np.random.default_rng(0), max(images, 3), scheme.samples, classes)
     levels = made_images(len(votes), sizes).numpy()
-    answer = {
-        "design": designing,
-        "prepare": preparing,
-        "noise": found["noise"].median * scheme.samples / len(samples),
-        "votes": found["votes"].median,
-    }
+    answer = {"design": designing, "prepare": preparing, "votes": voting.median}
     for method in ("integer", "vote_aware"):
         certifier = Certifier(scheme, classes, method)
         certifier(votes[0], levels[0])
@@ -105,11 +92,11 @@ def section(found: dict[str, Any]) -> str:
     """Of the page."""
     pieces = [
         f"""g = sqrt(z)/{found["alpha"]}, aperiodic, q = 255; B = {BUDGET:,}, 3x32x32, one image and {CLASSES} classes
-        unless the table says otherwise. The network is one linear layer, so that what grows is the package and not the
-        network. Every point is a process of its own, and *peak* is all of its memory, torch and the package included
-        (the smallest points take hardly more). *Design* is found once and then read from a cache, *set-up* is the
-        scheme with its tables and a first vote; *noise*, *voting* (noise included) and the certificates are for all
-        samples of all images. The last row is the exponent e of the fit time ~ size^e: 1 is linear growth.""",
+        unless the table says otherwise. The network is one linear layer, so that *voting* is noise and counting alone.
+        Every point is a process of its own, and *peak* is all of its memory, torch and the package included (the
+        smallest points take hardly more). *Design* is found once and then read from a cache, *set-up* is the scheme
+        with its tables and a first vote; voting and the certificates are for all samples of all images. The last row
+        is the exponent e of the fit time ~ size^e: 1 is linear growth.""",
         "![Time against budget and against features](img/bench-growth.svg)",
     ]
     for axis, grown in found["axes"].items():
@@ -133,7 +120,7 @@ def figure(found: dict[str, Any]) -> Any:
     """Time against budget and against features, both logarithmic."""
     from matplotlib.figure import Figure
 
-    from ecm._plot import BLUE, GREEN, ORANGE, PURPLE
+    from ecm._plot import BLUE, ORANGE, PURPLE
 
     drawn = Figure(figsize=(8, 3.4), layout="constrained")
     labels = {
@@ -143,7 +130,7 @@ def figure(found: dict[str, Any]) -> Any:
     for axes, (axis, label) in zip(panels, labels.items(), strict=True):
         points = found["axes"][axis]["points"]
         sizes = [p["size"] for p in points]
-        for (name, text), colour in zip(TIMED.items(), (GREEN, BLUE, PURPLE, ORANGE), strict=True):
+        for (name, text), colour in zip(TIMED.items(), (BLUE, PURPLE, ORANGE), strict=True):
             axes.loglog(sizes, [p[name] for p in points], color=colour, marker="o", markersize=4, label=text)
         axes.set(xlabel=label)
         axes.grid(alpha=0.3, which="both", linewidth=0.4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,12 +49,12 @@ class Tally:
         """How many classes there are."""
         return len(self.counts)
 
-    @property
+    @cached_property
     def prediction(self) -> int:
         """The class with most sure votes, ties to the smaller index."""
         return self.counts.index(max(self.counts))
 
-    @property
+    @cached_property
     def rivals(self) -> list[int]:
         """The other classes, nearest to winning first."""
         others = (k for k in range(self.classes) if k != self.prediction)
