@@ -202,10 +202,10 @@ def _near(*families: Family) -> Panel:
     return Panel(p=HALF, radii=NEAR_RADII, families=rows)
 
 
-def _at_budget(kind: Kind, per_alpha: int, p: Fraction, alpha: int) -> Family:
-    """Table 1's model with B = per_alpha * alpha votes; at the small scale the weights are always the same."""
+def _at_budget(kind: Kind, per_alpha: int, p: Fraction, alpha: int, borrows: bool = True) -> Family:
+    """Table 1's model with B = per_alpha * alpha votes; at the small scale the weights are the usual ones, or its own."""
     label, only = f"{kind}, B = {per_alpha} alpha", (alpha,)
-    return Family(label=label, p=p, alphas=only, small=only, kind=kind, per_alpha=per_alpha, borrows=True)
+    return Family(label=label, p=p, alphas=only, small=only, kind=kind, per_alpha=per_alpha, borrows=borrows)
 
 
 _TABLE1 = Experiment(
@@ -273,10 +273,35 @@ _BUDGETS = Experiment(
         Panel(
             p=HALF,
             radii=_radii(*range(1, 9)),
-            families=tuple(_at_budget("aperiodic", n, HALF, 6) for n in (32, 64, 128)),
+            families=(
+                *(_at_budget("aperiodic", n, HALF, 6) for n in (32, 64, 128)),
+                _at_budget("periodic", 1000, HALF, 6),
+            ),
+        ),
+        Panel(
+            p=THIRD,
+            radii=_radii(*range(3, 25, 3)),
+            families=(_at_budget("aperiodic", 128, THIRD, 6), _at_budget("periodic", 1000, THIRD, 6)),
         ),
     ),
-    note="not in the paper, which has B = 1000 alpha; radii to 1/4 and 1/8 at alpha = 1, to 8 at alpha = 6",
+    note="not in the paper, which has B = 1000 alpha; radii to 1/4 and 1/8 at alpha = 1, to 8 and 24 at alpha = 6",
+)
+
+_ALPHA9 = Experiment(
+    name="alpha9",
+    title="CIFAR-10, p = 1/2, alpha = 9: each budget with a training of its own",
+    data="cifar10",
+    panels=(
+        Panel(
+            p=HALF,
+            radii=_radii(*range(2, 19, 2)),
+            families=(
+                *(_at_budget("aperiodic", n, HALF, 9, borrows=False) for n in (64, 128)),
+                _at_budget("periodic", 1000, HALF, 9, borrows=False),
+            ),
+        ),
+    ),
+    note="not in the paper, whose tables begin at the radius 10",
 )
 
 _LARGE_ALPHA = Experiment(
@@ -462,6 +487,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         _TABLE1,
         _ALPHA6,
         _BUDGETS,
+        _ALPHA9,
         _LARGE_ALPHA,
         _REPRESENTATIONS,
         _SEEDS,
