@@ -15,8 +15,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from results_page import MAIN, page, parameters, percent, table
-from results_records import RECORDS, Run, keep, read_run, runs_in, ship, shipped
+from results_page import page, parameters
+from results_records import MAIN, RECORDS, Run, keep, read_run, runs_in, ship, shipped
+from results_text import percent, table
 
 from ecm._errors import ECMError
 from zoo._certification import METHODS

@@ -24,11 +24,12 @@ from zoo._data import load_data
 from zoo._experiments import EXPERIMENTS, Experiment
 from zoo._experiments._checks import Verdict, check
 from zoo._experiments._declarations import Family
-from zoo._experiments._table import Reproduction, Trained, read_trained
+from zoo._experiments._table import Reproduction, Trained, collect, read_trained
 from zoo._load import PRETRAINED, VOTES, load
 from zoo._model import CARD, SCHEME, WEIGHTS, read_card
 
 RECORDS = Path(__file__).parent / "records"
+MAIN = "cifar10"  # the campaign that the sections on certificates and budgets are about
 KEPT = (CARD, SCHEME, ABOUT, TABLE)
 IMAGES = "images.npz"
 FEW = 4  # images that a shipped model carries, for a test to vote on
@@ -154,10 +155,10 @@ def shipped() -> list[Run]:
 
 @attrs.frozen
 class Found:
-    """An experiment as far as there are records of it; `missing` says of each other model why it is left out."""
+    """An experiment as far as there are records of it; the models that have none are `missing`."""
 
     done: Reproduction
-    missing: dict[str, str]
+    missing: list[str]
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -172,15 +173,7 @@ def find(records: Path = RECORDS) -> dict[str, Found]:
 
 
 def _found(experiment: Experiment, folder: Path) -> Found | None:
-    images: dict[str, frozenset[int]] = {}
-    missing: dict[str, str] = {}
-    for name in experiment.models("small"):
-        if finished(folder / name):
-            images[name] = frozenset(row.idx for row in read_run(folder / name).certification.rows)
-        else:
-            missing[name] = "no record"
-    most = max(images.values(), key=len, default=frozenset())
-    missing |= {name: f"certified on {len(seen)} images only" for name, seen in images.items() if seen != most}
+    missing = [name for name in experiment.models("small") if not finished(folder / name)]
 
     def there(family: Family, alpha: int) -> bool:
         lender = family.lender("small")
@@ -195,8 +188,7 @@ def _found(experiment: Experiment, folder: Path) -> Found | None:
     if not panels:
         return None
     reduced = attrs.evolve(experiment, panels=tuple(panels))
-    models = {name: read_run(folder / name).trained for name in reduced.models("small")}
-    return Found(Reproduction(reduced, "small", folder, models), missing)
+    return Found(collect(reduced, "small", folder), missing)
 
 
 def recipe(records: Path = RECORDS) -> list[dict[str, Any]]:

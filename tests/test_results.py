@@ -84,13 +84,27 @@ def test_what_has_no_record_is_left_out_and_named(results: Any, tmp_path: Path) 
     assert "Left out here" not in results.page(tmp_path)[0]
     shutil.rmtree(tmp_path / "digits" / "digits-l0.5-a6")
     text = results.page(tmp_path)[0]
-    assert "Left out here: `digits-l0.5-a6` (no record)." in text
+    assert "Left out here, without a record: `digits-l0.5-a6`." in text
     assert "93.9 @ 6" not in text
     shutil.rmtree(tmp_path / "digits" / "digits-l0.5-a3")
     text = results.page(tmp_path)[0]
     assert "| Variable Lambda |" not in text
     assert "## The paper's orderings" not in text
     assert "`table1`: Table 1" in text.partition("## Not run")[2]
+
+
+def test_models_are_compared_on_the_images_they_share(results: Any, tmp_path: Path) -> None:
+    """One model with fewer images: its table counts those for all rows, and the others keep their own elsewhere."""
+    shutil.copytree(RECORDS / "digits", tmp_path / "digits")
+    cut = tmp_path / "digits" / "digits-l0.5-a3" / "certify.tsv"
+    cut.write_text("\n".join(cut.read_text().splitlines()[:-100]) + "\n")
+    text = results.page(tmp_path)[0]
+    assert "`ecm reproduce digits`, 259 images." in text
+    full, fewer = (read_certification(folder / "digits" / "digits-l1-a6") for folder in (RECORDS, tmp_path))
+    assert full.rows == fewer.rows
+    shared = {row.idx for row in read_certification(cut.parent).rows}
+    clean = sum(row.correct for row in full.rows if row.idx in shared) / 259
+    assert f"{100 * clean:.1f} @ 6" in text
 
 
 def test_only_finished_and_whole_runs_are_kept(results: Any, tmp_path: Path) -> None:

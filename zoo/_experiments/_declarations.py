@@ -203,7 +203,7 @@ def _near(*families: Family) -> Panel:
 
 
 def _at_budget(kind: Kind, per_alpha: int, p: Fraction, alpha: int, borrows: bool = True) -> Family:
-    """Table 1's model with B = per_alpha * alpha votes; at the small scale the weights are the usual ones, or its own."""
+    """Table 1's model with B = per_alpha * alpha votes; at the small scale it may borrow the usual weights."""
     label, only = f"{kind}, B = {per_alpha} alpha", (alpha,)
     return Family(label=label, p=p, alphas=only, small=only, kind=kind, per_alpha=per_alpha, borrows=borrows)
 

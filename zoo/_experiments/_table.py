@@ -183,12 +183,20 @@ def read_trained(folder: Path) -> Trained:
 
 
 def collect(experiment: Experiment, scale: Scale, folder: Path) -> Reproduction:
-    """Read a finished experiment from its run folders; nothing is trained or voted on."""
+    """Read a finished experiment from its run folders; nothing is trained or voted on.
+
+    Models are compared on the images that all of them were certified on.
+    """
     models = {name: read_trained(folder / name) for name in experiment.models(scale)}
-    shared = {frozenset(row.idx for row in model.certification.rows) for model in models.values()}
-    if len(shared) > 1:
+    shared = frozenset.intersection(*(frozenset(row.idx for row in m.certification.rows) for m in models.values()))
+    if not shared:
         raise ModelError(f"the models in {folder} were certified on different images: run the same command again")
-    return Reproduction(experiment, scale, folder, models)
+    return Reproduction(experiment, scale, folder, {name: _on(shared, model) for name, model in models.items()})
+
+
+def _on(images: frozenset[int], model: Trained) -> Trained:
+    rows = tuple(row for row in model.certification.rows if row.idx in images)
+    return attrs.evolve(model, certification=attrs.evolve(model.certification, rows=rows))
 
 
 def _share(percent: float | None) -> float | None:
