@@ -294,18 +294,58 @@ def test_arrays_are_data_sets() -> None:
 @pytest.mark.parametrize(
     ("levels", "labels", "q", "message"),
     [
-        (np.zeros((4, 3)), [0, 1, 0, 1], 255, "give integer levels"),
+        (np.zeros((4, 3)), [0, 1, 0, 1], 255, "makes integer levels"),
         (np.full((4, 3), 17), [0, 1, 0, 1], 16, r"levels run from 17 to 17, outside 0..q = 0..16"),
-        (np.zeros((4, 3), int), [0, 1, 0], 255, "4 train images but 3 labels"),
+        (np.zeros((4, 3), int), [0, 1, 0], 255, r"labels of shape \(3,\) for 4 images"),
         (np.zeros((4, 3), int), [0, -1, 0, 1], 255, "labels run from -1 to 1"),
         (np.zeros((4,), int), [0, 1, 0, 1], 255, r"shape \(4,\)"),
         (np.zeros((4, 3), int), [[0, 1, 0, 1]], 255, "labels of shape"),
+        (np.zeros((4, 3), int), ["cat", "dog"] * 2, 255, "number the classes: names, labels = np.unique"),
+        (np.zeros((4, 3), int), [0, 0, 0, 0], 255, r"1 classes; a vote needs 2..65535"),
+        (np.zeros((2, 3), int), [0, 70000], 255, r"70001 classes; a vote needs"),
+        (np.zeros((4, 8, 9, 3), int), [0, 1, 0, 1], 255, r"channels last; .*levels.transpose\(0, 3, 1, 2\)"),
+        (np.zeros((4, 1, 0, 3), int), [0, 1, 0, 1], 255, r"shape \(4, 1, 0, 3\); images are"),
+        (np.zeros((0, 3), int), [], 255, "labels of type float64|no images; give at least one"),
+        (np.zeros((4, 3), int), [0, 1, 0, 1], 0, "q = 0; write the largest level"),
+        (np.zeros((4, 3), int), [0, 1, 0, 1], 16.0, "q = 16.0; write the largest level"),
+        ([[1, 2], [3]], [0, 1], 255, "the levels are no array"),
+        (None, [0, 1], 255, "levels of type object"),
     ],
 )
 def test_arrays_that_are_no_data_set_are_refused(levels, labels, q: int, message: str) -> None:
     """What breaks which rule is in the message."""
     with pytest.raises(DataError, match=message):
         Dataset.from_arrays((levels, np.array(labels)), (levels, np.array(labels)), q=q)
+
+
+def test_a_split_that_would_be_empty_is_refused() -> None:
+    """One image a class, an empty test set, and arrays without labels."""
+    levels, labels = np.zeros((2, 3), int), np.arange(2)
+    with pytest.raises(DataError, match="leaves none to train on; give a test set"):
+        Dataset.from_arrays((levels, labels))
+    with pytest.raises(DataError, match="no images"):
+        Dataset.from_arrays((levels, labels), (levels[:0], labels[:0]))
+    with pytest.raises(DataError, match=r"a ndarray; give the pair \(levels, labels\)"):
+        Dataset.from_arrays(levels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.uint32, np.uint64, np.int64])
+def test_every_integer_type_and_layout_of_arrays_is_read(kind: type) -> None:
+    """Unsigned types that torch cannot compare, mirrored views, and read-only buffers give the same data set."""
+    levels, labels = RANDOM.randint(0, 100, (20, 3, 4, 5)), np.arange(20) % 2
+    plain = Dataset.from_arrays((levels, labels))
+    mirrored = levels[..., ::-1].astype(kind)[..., ::-1]
+    mirrored.flags.writeable = False
+    assert Dataset.from_arrays((mirrored, labels.astype(kind)[::-1][::-1])).digest == plain.digest
+
+
+def test_a_data_set_keeps_its_content() -> None:
+    """Changing the array that it was made from does not change it."""
+    levels, labels = images(20, 3, 4, 4), np.arange(20) % 2
+    data = Dataset.from_arrays((levels, labels), (levels, labels))
+    before = data.train.take([0])
+    levels[:] = 0
+    assert torch.equal(before, data.train.take([0]))
 
 
 def test_the_digest_sees_every_change() -> None:

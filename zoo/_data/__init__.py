@@ -47,9 +47,12 @@ def load_data(data: Any = "digits", root: str | os.PathLike[str] | None = None) 
     if isinstance(data, str | os.PathLike):
         if os.path.isdir(data):
             return load_folder(Path(data))
-        close = difflib.get_close_matches(str(data), DATASETS, n=1)
+        close = difflib.get_close_matches(str(data).lower(), DATASETS, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise DataError(f"{str(data)!r} is neither a data set ({', '.join(DATASETS)}) nor a folder of images{hint}")
     if isinstance(data, tuple) and len(data) == 2:
         return Dataset.from_arrays(*data) if isinstance(data[0], tuple) else Dataset.from_arrays(data)
-    raise DataError(f"data of type {type(data).__name__}: give a name, a folder, a Dataset or (levels, labels)")
+    raise DataError(
+        f"data of type {type(data).__name__}: give a name, a folder, a zoo.Dataset or the pair (levels, labels); "
+        "zoo.Dataset.from_arrays makes one of arrays, of a torch data set's images and labels too"
+    )

@@ -15,6 +15,8 @@ from torch import Tensor
 from zoo._errors import DataError
 from zoo._random import generator
 
+_MOST_CLASSES = 65535  # what a vote can name
+
 
 @attrs.frozen
 class Augmentation:
@@ -130,6 +132,10 @@ class Dataset:
     source: Mapping[str, str] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        if not 2 <= self.classes <= _MOST_CLASSES:
+            raise DataError(
+                f"data set {self.name!r}: {self.classes} classes; a vote needs 2..{_MOST_CLASSES}, numbered from 0"
+            )
         for which, split in (("train", self.train), ("test", self.test)):
             if len(split) == 0:
                 raise DataError(f"data set {self.name!r}: the {which} split is empty")
@@ -184,9 +190,14 @@ class Dataset:
 
         Without `test`, a fifth of each class is held out, always the same fifth.
         """
+        for half in (train, test):
+            if half is not None and not (isinstance(half, tuple | list) and len(half) == 2):
+                raise DataError(f"data {name!r}: a {type(half).__name__}; give the pair (levels, labels)")
         levels, labels = _checked(*train, q, name)
         if test is None:
             held = stratified(labels.numpy(), 0.2)
+            if bool(held.all()):
+                raise DataError(f"data {name!r}: one image a class leaves none to train on; give a test set too")
             first, second = Tensors(levels[~held], labels[~held]), Tensors(levels[held], labels[held])
         else:
             first, second = Tensors(levels, labels), Tensors(*_checked(*test, q, name))
@@ -207,23 +218,40 @@ def stratified(labels: np.ndarray[Any, np.dtype[np.int64]], fraction: float) -> 
 
 def _checked(levels: Any, labels: Any, q: int, name: str) -> tuple[Tensor, Tensor]:
     """Levels and labels as tensors of our types, or an error that says which rule they break."""
-    levels, labels = torch.as_tensor(levels), torch.as_tensor(labels)
-    if levels.is_floating_point() or levels.is_complex() or levels.dtype == torch.bool:
-        raise DataError(
-            f"data {name!r}: values of type {levels.dtype}; give integer levels 0..q, "
-            "for example (x * 255).round().to(torch.uint8)"
-        )
+    if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
+        raise DataError(f"data {name!r}: q = {q!r}; write the largest level, a whole number >= 1 (images: 255)")
+    levels, labels = _numbers(levels, "levels", name), _numbers(labels, "labels", name)
     if levels.ndim == 3:
-        levels = levels.unsqueeze(1)
-    if levels.ndim not in (2, 4):
+        levels = levels[:, None]
+    if levels.ndim not in (2, 4) or 0 in levels.shape[1:]:
+        raise DataError(f"data {name!r}: shape {levels.shape}; images are (N, C, H, W) or (N, H, W), table rows (N, F)")
+    if levels.ndim == 4 and levels.shape[3] == 3 and min(levels.shape[1:3]) > 4:
         raise DataError(
-            f"data {name!r}: shape {tuple(levels.shape)}; images are (N, C, H, W) or (N, H, W), table rows (N, F)"
+            f"data {name!r}: shape {levels.shape} has its channels last; images are (N, C, H, W): write "
+            "levels.transpose(0, 3, 1, 2)"
         )
-    if labels.ndim != 1 or labels.is_floating_point():
-        raise DataError(f"data {name!r}: labels of shape {tuple(labels.shape)}, {labels.dtype}; give N integers")
-    if levels.numel() and (int(levels.min()) < 0 or int(levels.max()) > q):
+    if labels.shape != levels.shape[:1]:
+        raise DataError(f"data {name!r}: labels of shape {labels.shape} for {len(levels)} images; give one an image")
+    if not len(levels):
+        raise DataError(f"data {name!r}: no images; give at least one of each class, for training and for testing")
+    if int(levels.min()) < 0 or int(levels.max()) > q:
         raise DataError(
             f"data {name!r}: levels run from {int(levels.min())} to {int(levels.max())}, outside 0..q = 0..{q}; "
             "pass the right q"
         )
-    return levels.to(torch.uint8 if q <= 255 else torch.int32).cpu().contiguous(), labels.to(torch.int64).cpu()
+    kept = np.array(levels, dtype=np.uint8 if q <= 255 else np.int32, order="C")  # a copy: its digest must last
+    return torch.from_numpy(kept), torch.from_numpy(labels.astype(np.int64))
+
+
+def _numbers(values: Any, what: str, name: str) -> np.ndarray[Any, Any]:
+    """Any array, tensor, table or list as a numpy array of integers."""
+    try:
+        array = values.cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    except (ValueError, TypeError) as error:  # rows of different lengths
+        raise DataError(f"data {name!r}: the {what} are no array ({error}); give integers, one row an image") from error
+    if array.dtype.kind in "iu" or (array.dtype.kind == "b" and what == "labels"):
+        return array
+    cure = "number the classes: names, labels = np.unique(labels, return_inverse=True)"
+    if what == "levels":
+        cure = "smoothing.quantize(x, q) makes integer levels 0..q of values in [0, 1]"
+    raise DataError(f"data {name!r}: {what} of type {array.dtype}; give integers: {cure}")
