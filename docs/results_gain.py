@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -73,6 +74,13 @@ def _design(run: Run) -> str:
     return f"{run.certification.scheme.design.kind}, B = {run.per_alpha:.4g} alpha"
 
 
+def _growth(run: Run) -> str:
+    """How many times larger the vote-aware ball is, in the metric: median and quartiles over the certified images."""
+    balls = [row.balls for row in run.certification.rows if row.correct and row.balls["paper"].radius]
+    low, median, high = statistics.quantiles((b["vote_aware"].radius / b["paper"].radius for b in balls), n=4)
+    return f"{float(median):.2f} <small>{float(low):.2f}–{float(high):.2f}</small>"
+
+
 def gain_table(power: Power, runs: list[Run]) -> dict[str, Any]:
     """Gains by radius, a row a design."""
     radii, rows = _radii(power), []
@@ -80,8 +88,10 @@ def gain_table(power: Power, runs: list[Run]) -> dict[str, Any]:
         gains = [_gain(run, radius) for radius in radii]
         cells = [difference(gain.value, gain.interval) for gain in gains]
         cells = [f"**{cell}**" if gain.middle else cell for cell, gain in zip(cells, gains, strict=True)]
-        rows.append([_design(run), str(run.certification.scheme.samples), str(run.certification.images), *cells])
-    return {"p": power[0], "alpha": power[1], "table": table(["design", "votes", "images", *map(plain, radii)], rows)}
+        result = run.certification
+        rows.append([_design(run), str(result.scheme.samples), str(result.images), _growth(run), *cells])
+    head = ["design", "votes", "images", "ball, times", *map(plain, radii)]
+    return {"p": power[0], "alpha": power[1], "table": table(head, rows)}
 
 
 def prototype(groups: dict[Power, list[Run]]) -> dict[str, Any]:
