@@ -48,6 +48,17 @@ def demand(condition: bool, claim: str) -> None:
     print(f"ok: {claim}")
 
 
+def refuse(number: str) -> None:
+    """Facts are exact: a float, a NaN or an infinity has no place in them.
+
+    >>> json.loads("[0, NaN]", parse_constant=refuse)
+    Traceback (most recent call last):
+        ...
+    smoothing.checker.Rejected: NaN is not an integer
+    """
+    raise Rejected(f"{number} is not an integer")
+
+
 def integers(data: bytes, size: int) -> list[int]:
     """Unsigned little-endian integers of `size` bytes each.
 
@@ -68,12 +79,13 @@ def power(text: str) -> tuple[Fraction, Fraction] | None:
     >>> power("z**(1/2)/18"), power("sign(z)/4"), power("tanh(z)")
     ((Fraction(1, 2), Fraction(1, 18)), (Fraction(0, 1), Fraction(1, 4)), None)
     """
-    number = r"\(?(\d+(?:/\d+)?)\)?"
-    found = re.fullmatch(rf"(?:{number}\*)?(z|sign\(z\))(?:\*\*{number})?(?:/{number})?", text)
+    # As Python reads it: z**1/2 is half of z, the root is z**(1/2).
+    form = r"(?:(\d+)\*)?(?:z(?:\*\*(?:(\d+)|\((\d+/\d+)\)))?|(sign\(z\)))(?:/(\d+))?"
+    found = re.fullmatch(form, text, re.ASCII)
     if found is None:
         return None
-    factor, base, exponent, divisor = found.groups()
-    p = Fraction(exponent or 1) if base == "z" else Fraction(0)
+    factor, whole, ratio, step, divisor = found.groups()
+    p = Fraction(0) if step else Fraction(whole or ratio or 1)
     return p, Fraction(factor or 1) / Fraction(divisor or 1)
 
 
@@ -85,6 +97,8 @@ def floors(text: str, scale: int, q: int) -> list[int] | None:
     """
     if text.startswith("["):  # a table of exact values on its own grid, of which q takes every step-th
         values = [Fraction(value) for value in text.strip("[]").split(",")]
+        if (len(values) - 1) % q:
+            raise Rejected(f"a table of {len(values)} values has none at k/{q}")
         return [scale * v.numerator // v.denominator for v in values[:: (len(values) - 1) // q]]
     known = (Fraction(1), Fraction(0)) if text == "0" else power(text)
     if known is None:
@@ -110,14 +124,16 @@ def root(value: int, degree: int) -> int:
 def check_design(facts: dict[str, Any]) -> None:
     """No pair of levels x < y is separated by more than B g((y-x)/q) outcomes.
 
-    >>> facts = {"q": 2, "budget": 4, "scale": 4, "metric": ["z/2"], "rows": [[[1], [2]]], "costs": [[0, 1, 2]]}
-    >>> check_design(facts)
+    >>> facts = {"q": 2, "budget": 4, "scale": 4, "metric": ["z/2"], "shape": [1]}
+    >>> check_design(facts | {"rows": [[[1], [2]]], "costs": [[0, 1, 2]]})
     ok: the costs are 4 * (z/2), rounded down
     ok: 2 outcomes with dividers fit the budget 4
     ok: the dividers of every outcome rise within the gaps 1..2
     ok: no pair of levels is separated by more than 4 * (z/2) outcomes
     """
     q, budget, scale = facts["q"], facts["budget"], facts["scale"]
+    if min(q, budget, scale, *facts["shape"]) < 1:
+        raise Rejected("q, the budget, the scale and the shape are positive")
     for text, rows, costs in zip(facts["metric"], facts["rows"], facts["costs"], strict=True):
         exact, caps = floors(text, scale, q), floors(text, budget, q)
         if exact is None or caps is None:
@@ -125,6 +141,8 @@ def check_design(facts: dict[str, Any]) -> None:
             caps = [(cost + 1) * budget // scale for cost in costs]
         else:
             demand(costs == exact, f"the costs are {scale} * ({text}), rounded down")
+        if len(costs) != q + 1 or costs[0] != 0 or sorted([*costs, scale]) != [*costs, scale]:
+            raise Rejected(f"the {q + 1} costs of g = {text} do not rise from 0 to {scale} at most")
         demand(len(rows) <= budget, f"{len(rows)} outcomes with dividers fit the budget {budget}")
         rising = (all(a < b for a, b in zip([0, *row], [*row, q + 1], strict=True)) for row in rows)
         demand(all(rows) and all(rising), f"the dividers of every outcome rise within the gaps 1..{q}")
@@ -141,11 +159,51 @@ def check_design(facts: dict[str, Any]) -> None:
         demand(True, f"no pair of levels is separated by more than {budget} * ({text}) outcomes")
 
 
+def components(facts: dict[str, Any]) -> list[int]:
+    """The component of the metric that each feature belongs to.
+
+    >>> components({"shape": [2, 2], "groups": [1, 0], "metric": ["z", "0"]})
+    [1, 1, 0, 0]
+    """
+    shape = facts["shape"]
+    groups = facts["groups"] or [0] * shape[0]
+    if len(groups) != shape[0] or not set(groups) <= set(range(len(facts["metric"]))):
+        raise Rejected(f"groups {groups} do not give each of {shape[0]} indices one of the components")
+    return [group for group in groups for _ in range(prod(shape[1:]))]
+
+
+def check_coupling(facts: dict[str, Any]) -> list[int]:
+    """The weights of the samples. A feature meets every outcome of its list once, or with its weight.
+
+    >>> facts = {"coupling": "global", "q": 2, "budget": 5, "weights": [1, 1, 1, 2], "rows": [[[1, 2], [1], [2]]]}
+    >>> check_coupling(facts)
+    ok: the weights are those of the widths in the list
+    [1, 1, 1, 2]
+    """
+    coupling, budget, weights, q = facts["coupling"], facts["budget"], facts["weights"], facts["q"]
+    if coupling != "global":
+        demand(coupling in ("cyclic", "permutation") and weights is None, f"{coupling} samples count once each")
+        if coupling == "cyclic":
+            sites = prod(facts["shape"][1:] if facts["pixel"] else facts["shape"])
+            own = len(facts["offsets"]) == sites and all(0 <= offset < budget for offset in facts["offsets"])
+            demand(own, f"{sites} sites have an offset in 0..{budget - 1}")
+        return [1] * budget
+    (rows,), counts, at = facts["rows"], dict[int, int](), 0
+    while at < len(rows):  # all offsets of one width after another; the first shows the width
+        width = rows[at][1] - rows[at][0] if len(rows[at]) > 1 else q
+        if rows[at : at + width] != [list(range(s + 1, q + 1, width)) for s in range(width)]:
+            raise Rejected(f"the outcomes from number {at} on are not all {width} offsets of one width")
+        counts[width], at = counts.get(width, 0) + 1, at + width
+    expected = [count for width, count in counts.items() for _ in range(width)] + [budget - at] * (at < budget)
+    demand(sorted(weights) == sorted(expected), "the weights are those of the widths in the list")
+    return list(weights)
+
+
 class Moves:
     """The moves of all features of one image, priced for one worth of the samples (cyclic coupling).
 
     >>> facts = {"q": 2, "budget": 4, "shape": [1], "groups": [], "offsets": [0], "positions": [[0, 1]],
-    ...          "rows": [[[1], [2]]], "costs": [[0, 1, 2]]}
+    ...          "metric": ["z"], "rows": [[[1], [2]]], "costs": [[0, 1, 2]]}
     >>> Moves(facts, levels=[0], worth=[1, 1, 0, 0]).gains(0)  # a divider above level 0, another above level 1
     [0, 1, 2]
     """
@@ -153,10 +211,8 @@ class Moves:
     def __init__(self, facts: dict[str, Any], levels: list[int], worth: list[int]) -> None:
         self.facts, self.levels = facts, levels
         self.doubled = worth + worth
-        shape = facts["shape"]
         self.sites = len(facts["offsets"])
-        groups = facts["groups"] or [0] * shape[0]
-        self.component = [groups[i // prod(shape[1:])] for i in range(len(levels))]
+        self.component = components(facts)
         self.reach: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
 
     def brings(self, feature: int) -> list[int]:
@@ -215,26 +271,26 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
     ...
     ok: class 1 < 3/8 (vote_aware, features)
     """
-    facts = json.loads(facts_text)
+    facts = json.loads(facts_text, parse_float=refuse, parse_constant=refuse)
     demand(document["format"] == "ecm-certificate/1" and facts["format"] == "ecm-facts/1", "the formats are known")
     demand(hashlib.sha256(facts_text.encode()).hexdigest() == document["facts_sha256"], "the facts are those meant")
     demand(hashlib.sha256(votes_data).hexdigest() == document["votes_sha256"], "the votes are those meant")
     head = f"({', '.join(map(str, document['shape']))}{',' if len(document['shape']) == 1 else ''})".encode()
     demand(hashlib.sha256(head + levels_data).hexdigest() == document["image_sha256"], "the image is the one meant")
-    for name in ("shape", "q", "metric", "scheme_fingerprint"):
+    for name in ("shape", "q", "budget", "metric", "scheme_fingerprint"):
         demand(document[name] == facts[name], f"{name} = {document[name]}, in both files")
     print(f"on trust: the votes were cast under the scheme with the fingerprint {facts['scheme_fingerprint'][:16]}...")
     size, classes = document["vote_bytes"], document["classes"]
     votes, levels = integers(votes_data, size), integers(levels_data, 4)
     demand(
-        len(levels) == prod(facts["shape"]) and max(levels) <= facts["q"], "the image has the shape and levels meant"
+        len(levels) == len(components(facts)) and max(levels) <= facts["q"], "the image has the shape and levels meant"
     )
     check_design(facts)
-
-    weights = facts["weights"] or [1] * facts["budget"]
-    demand(len(votes) == len(weights) and sum(weights) == facts["budget"], f"{len(votes)} votes, all there are")
+    weights = check_coupling(facts)
+    demand(len(votes) == len(weights), f"{len(votes)} votes, all there are")
     unsure_code = 256**size - 1
-    demand(all(v < classes or v == unsure_code for v in votes), f"votes are classes 0..{classes - 1}, or unsure")
+    known = classes >= 2 and all(v < classes or v == unsure_code for v in votes)
+    demand(known, f"votes are classes 0..{classes - 1}, at least two, or unsure")
     counts, unsure = [0] * classes, 0
     for vote, weight in zip(votes, weights, strict=True):
         if vote == unsure_code:
@@ -247,8 +303,13 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
     if document["radius"] is None:
         print("ok: the document claims no certificate")
         return
-    demand(document["threat"] == "features" or (document["threat"] == "pixels" and facts["pixel"]), "the threat fits")
+    pixels = document["threat"] == "pixels" and facts["pixel"] and len(facts["metric"]) == 1
+    demand(document["threat"] == "features" or pixels, "the threat fits")
     radius, closed, budget = Fraction(document["radius"]), document["ball"] == "closed", facts["budget"]
+    demand(document["ball"] in ("open", "closed"), f"the ball is {document['ball']}")
+    if document["everywhere"]:
+        tops = [facts["costs"][c][-1] + 1 for c in components(facts)]
+        demand(closed and radius * facts["scale"] >= sum(tops), f"no two points are further apart than {radius}")
     multipliers = dict(document["multipliers"])
     for rival in (k for k in range(classes) if k != chosen):
         need = counts[chosen] - counts[rival] - unsure + (chosen < rival)
@@ -273,7 +334,7 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
             demand(True, f"class {rival} can gain {attainable} at most and never wins")
             continue
         bound = Fraction(m * need - excess, facts["scale"])
-        holds = not document["everywhere"] and (radius < bound or (radius == bound and not closed))
+        holds = radius < bound or (radius == bound and not closed)
         demand(holds, f"class {rival} cannot win in the ball, by m = {m}/{facts['scale']}")
     demand(True, f"class {chosen} {'<=' if closed else '<'} {radius} ({document['method']}, {document['threat']})")
 
@@ -291,7 +352,7 @@ def main(arguments: list[str]) -> int:
     try:
         texts = [open(name, "rb").read() for name in arguments]  # noqa: SIM115
         check(json.loads(texts[0]), texts[1].decode(), texts[2], texts[3])
-    except (Rejected, OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except Exception as error:  # whatever a file is made of, it is no certificate that holds
         print(f"REJECTED {type(error).__name__}: {error}")
         return 1
     return 0

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import doctest
+import hashlib
 import json
 import subprocess
 import sys
 from fractions import Fraction
+from math import isqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,14 +105,128 @@ def test_each_tampering_is_found(case: tuple[dict[str, object], str, bytes, byte
 
 def test_an_unsound_design_is_found(case: tuple[dict[str, object], str, bytes, bytes]) -> None:
     """Facts whose outcomes separate a pair more often than B g allows are rejected even with the right digest."""
-    import hashlib
-
     found, shared, votes, levels = case
     data = json.loads(shared)
     data["rows"][0] = [[1]] * len(data["rows"][0])
     text = json.dumps(data)
     with pytest.raises(checker.Rejected, match="separate"):
         checker.check({**found, "facts_sha256": hashlib.sha256(text.encode()).hexdigest()}, text, votes, levels)
+
+
+def forged(
+    found: dict[str, object], shared: str, votes: bytes, levels: bytes, **changes: Any
+) -> tuple[dict[str, object], str, bytes, bytes]:
+    """The same claim with other facts (and what of them stands in the document), all digests right."""
+    facts = json.loads(shared) | changes
+    text = json.dumps(facts)
+    both = {name: value for name, value in changes.items() if name in found}
+    digest = {"facts_sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return {**found, **both, **digest, "votes_sha256": hashlib.sha256(votes).hexdigest()}, text, votes, levels
+
+
+SCALE = 1 << 40
+CLAIM = ([0, 2, 4], [1, 1, 1, 0, 1, 1, 1, 1])
+FALSE_CLAIMS: dict[str, dict[str, object]] = {
+    "a small ball called everywhere": {"everywhere": True, "radius": "1/16", "ball": "closed"},
+    "another budget than the facts'": {"budget": 8000},
+    "a ball neither open nor closed": {"ball": "all"},
+}
+
+
+@pytest.fixture(scope="module")
+def plain() -> tuple[dict[str, object], str, bytes, bytes]:
+    """The integer certificate d < 3/8 of seven votes against one, d = l1/2, q = 4, B = 8."""
+    scheme, image, votes = Scheme.l1(2, shape=(3,), q=4), np.array(CLAIM[0]), np.array(CLAIM[1], np.uint8)
+    facts, ball = scheme_facts(scheme), Certifier(scheme, 2, "integer")(votes)
+    text = certificate_document(ball, votes, image, scheme, classes=2, shared=facts)
+    return json.loads(text), facts, vote_bytes(votes), level_bytes(image)
+
+
+@pytest.mark.parametrize("name", FALSE_CLAIMS)
+def test_a_claim_beyond_what_was_shown_is_rejected(
+    plain: tuple[dict[str, object], str, bytes, bytes], name: str
+) -> None:
+    """Although the numbers that are checked are right."""
+    found, *files = plain
+    checker.check(found, *files)
+    with pytest.raises(checker.Rejected):
+        checker.check({**found, **FALSE_CLAIMS[name]}, *files)
+
+
+def test_a_vote_of_one_class_is_no_vote(plain: tuple[dict[str, object], str, bytes, bytes]) -> None:
+    """Without rivals any radius would hold."""
+    found, shared, votes, levels = plain
+    alone = {**found, "classes": 1, "counts": [8], "prediction": 0, "radius": "99"}
+    with pytest.raises(checker.Rejected, match="at least two"):
+        checker.check(*forged(alone, shared, bytes(len(votes)), levels))
+
+
+FALSE_FACTS: dict[str, dict[str, Any]] = {
+    "weights where each sample counts once": {"weights": [1] * 8},
+    "an unknown coupling": {"coupling": "none"},
+    "an offset missing": {"offsets": [0, 1]},
+    "an offset beyond the list": {"offsets": [0, 1, 8]},
+    "pixels with an offset a feature": {"pixel": True},
+    "a component that is not there": {"groups": [0, 0, 1]},
+    "groups of another shape": {"groups": [0, 0]},
+    "half of z read as its root": {"metric": ["z**1/2"], "costs": [[isqrt(SCALE**2 * k // 4) for k in range(5)]]},
+    "a table on another grid": {
+        "metric": ["[0, 1/8, 1/4, 3/8, 1/2, 1/2]"],
+        "costs": [[0, SCALE // 8, SCALE // 4, 3 * SCALE // 8, SCALE // 2, SCALE // 2]],
+    },
+    "a table that does not start at 0": {"metric": [f"{[1] * 5}"], "costs": [[SCALE] * 5]},
+    "values that are no numbers": {"metric": ["tanh(z)"], "costs": [[0, *[float("nan")] * 4]]},
+    "values above 1": {"metric": ["tanh(z)"], "costs": [[0, *[1 << 50] * 4]]},
+}
+
+
+@pytest.mark.parametrize("name", FALSE_FACTS)
+def test_facts_that_contradict_themselves_are_rejected(
+    plain: tuple[dict[str, object], str, bytes, bytes], name: str
+) -> None:
+    """With the right digests, and a ball that the counts allow."""
+    with pytest.raises(checker.Rejected):
+        checker.check(*forged(*plain, **FALSE_FACTS[name]))
+
+
+def test_the_pixel_threat_is_for_one_component() -> None:
+    """A pixel with a channel that is free would be free as a whole."""
+    scheme, votes = Scheme.l1(2, shape=(2, 2), q=4, pixel=True), np.array(CLAIM[1], np.uint8)
+    image, facts = np.array([[0, 2], [1, 3]]), json.loads(scheme_facts(scheme))
+    text = scheme_facts(scheme)
+    document = certificate_document(Certifier(scheme, 2)(votes, image), votes, image, scheme, classes=2, shared=text)
+    claim = json.loads(document), text, vote_bytes(votes), level_bytes(image)
+    checker.check(*claim)
+    free: dict[str, Any] = {name: [[], facts[name][0]] for name in ("rows", "positions")}
+    free |= {"metric": ["0", "z/2"], "costs": [[0] * 5, facts["costs"][0]], "groups": [0, 1]}
+    with pytest.raises(checker.Rejected, match="threat"):
+        checker.check(*forged(*claim, **free))
+
+
+@settings(max_examples=50, deadline=None)
+@given(scheme=small_schemes(couplings=("global",)), seed=st.integers(0, 2**32))
+def test_other_weights_of_a_global_width_are_rejected(scheme: Scheme, seed: int) -> None:
+    """They follow from the list of outcomes."""
+    found, shared, votes, levels = written(scheme, seed, "integer")
+    weights = list(json.loads(shared)["weights"])
+    if len(weights) < 2:
+        return
+    weights[0], weights[1] = weights[0] + weights[1], 0
+    with pytest.raises(checker.Rejected, match="weights"):
+        checker.check(*forged(found, shared, votes, levels, weights=weights))
+
+
+@pytest.mark.parametrize("text", ["z/0", "z**(1/0)", 5, None, ["z"]])
+def test_what_is_no_formula_is_rejected_in_words(
+    plain: tuple[dict[str, object], str, bytes, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str], text: object
+) -> None:
+    """Not by a traceback."""
+    found, shared, votes, levels = forged(*plain, metric=[text])
+    names = [str(tmp_path / name) for name in ("certificate.json", "facts.json", "votes", "levels")]
+    for name, data in zip(names, (json.dumps(found).encode(), shared.encode(), votes, levels), strict=True):
+        Path(name).write_bytes(data)
+    assert checker.main(names) == 1
+    assert "REJECTED" in capsys.readouterr().out
 
 
 def test_the_command_line_answers_with_its_exit_code(
