@@ -1,22 +1,31 @@
-"""A griffe extension for the API pages: doctests are shown as code, fields of attrs classes with their defaults."""
+"""A griffe extension for the API pages: doctests are shown as code, stars as stars, fields with their defaults."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import griffe
 
+_CODE = re.compile(r"(`[^`]*`)")
+_STARS = re.compile(r"(?<=[\w)])\*+(?=[\w(])")
+
+
+def plain(line: str) -> str:
+    """The line with the stars of products and powers escaped, so that Markdown does not take them as emphasis.
+
+    >>> print(plain("*Always* c*z and z**p, as in `2*z`"))
+    *Always* c\\*z and z\\*\\*p, as in `2*z`
+    """
+    parts = _CODE.split(line)
+    return "".join(part if k % 2 else _STARS.sub(lambda m: "\\*" * len(m[0]), part) for k, part in enumerate(parts))
+
 
 def fenced(text: str) -> str:
-    """The text with every run of doctest lines (up to an empty line) in a fence.
+    """The text with every run of doctest lines (up to an empty line) in a fence, and the prose with plain stars.
 
-    >>> print(fenced("Adds.\\n\\n>>> 1 + 1\\n2").replace("`", "'"))
-    Adds.
-    <BLANKLINE>
-    '''pycon
-    >>> 1 + 1
-    2
-    '''
+    >>> fenced("Adds.\\n\\n>>> 1 + 1\\n2")
+    'Adds.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
     """
     lines: list[str] = []
     inside = False
@@ -27,7 +36,7 @@ def fenced(text: str) -> str:
         elif inside and not line.strip():
             lines.append("```")
             inside = False
-        lines.append(line)
+        lines.append(line if inside or line.startswith("    ") else plain(line))
     return "\n".join([*lines, "```"] if inside else lines)
 
 

@@ -83,7 +83,7 @@ class ECM:
 
     @classmethod
     def lp(cls, p: Exact, alpha: Exact = 1) -> ECM:
-        """g = z**p/alpha, 0 < p <= 1: the metric of which the alpha-th part of l_p^p is made.
+        """g = z**p/alpha, 0 < p <= 1: the l_p^p distance over alpha (g is capped at 1 when alpha < 1).
 
         >>> ECM.lp("1/3", 6)
         ECM.from_expr('z**(1/3)/6')

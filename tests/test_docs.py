@@ -130,8 +130,9 @@ def test_few_blocks_are_left_out() -> None:
     assert all(len(marker) > len("no-run: ") for marker in skipped)
 
 
-def _generator() -> Any:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+def _module(name: str) -> Any:
+    """A Python file of docs/, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -139,11 +140,20 @@ def _generator() -> Any:
     return module
 
 
-@pytest.mark.parametrize("file", _generator().FILES)
+@pytest.mark.parametrize("file", _module("generate").FILES)
 def test_generated_files_are_in_step(file: str) -> None:
     """The notebook is the tutorial, the reference is the help texts, the benchmarks are those stored: else run
     `python docs/generate.py`."""
-    assert (DOCS / file).read_text() == _generator().FILES[file]()
+    assert (DOCS / file).read_text() == _module("generate").FILES[file]()
+
+
+@pytest.mark.parametrize("helper", ["readable", "formulas"])
+def test_the_helpers_of_the_site_do_what_their_examples_show(helper: str) -> None:
+    """They are no part of a package, so the suite's own doctests do not reach them."""
+    pytest.importorskip("griffe")
+    found = doctest.testmod(_module(helper))
+    assert found.attempted
+    assert not found.failed
 
 
 @pytest.mark.parametrize("package", ["ecm", "smoothing", "zoo"])
