@@ -269,7 +269,7 @@ def _slope_beside_one(last: Node) -> int:
 
 
 def prove_on_grid(node: Node, q: int, seconds: float) -> Proof:
-    """The proof at the points k/q only, which is all that quantized inputs need (theory: split(k/q) = g(k/q))."""
+    """The proof at the points k/q only, which is all that levels need (docs/theory.md, the quantized law)."""
     clock = Clock(seconds)
     with precision(BITS), _open(f"g on the grid of {q}", node):
         refute_start(node)

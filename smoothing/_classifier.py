@@ -121,5 +121,5 @@ class SmoothedClassifier(Smoothed):
         >>> len(smoothed.certify(torch.tensor([[0, 4, 2], [1, 1, 1]])))
         2
         """
-        batch, cast = self.levels(x).cpu().numpy(), self.votes(x, progress=progress)
-        return list(certify_all(cast, batch, self.scheme, self.classes, certificate=certificate, threat=threat))
+        batch, votes = self.levels(x).cpu().numpy(), self.votes(x, progress=progress)
+        return list(certify_all(votes, batch, self.scheme, self.classes, certificate=certificate, threat=threat))

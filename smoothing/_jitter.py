@@ -23,6 +23,8 @@ def _copied(moved: Mapping[str, float]) -> dict[str, float]:
 class Jitter:
     """Largest change of any one logit between two evaluations of the same input, by what was changed.
 
+    `inputs` is how many were evaluated, `scale` the largest logit among them, `safety` the factor in `tolerance`.
+
     >>> Jitter({"batch 1": 1e-6, "reversed": 0.0}, inputs=64, scale=3.5, safety=8.0).tolerance
     1.6e-05
     """

@@ -71,7 +71,7 @@ class Noise:
             if scheme.coupling == "global"
             else []
         )
-        self._storage = {last: self._stored(last) for last in (False, True)}
+        self._storage = {channels_last: self._stored(channels_last) for channels_last in (False, True)}
         self._table: Tensor | None = None
         if scheme.coupling == "permutation" and scheme.features * scheme.samples * 4 <= memory // 2:
             self._table = self._permuted(np.arange(scheme.samples))

@@ -18,7 +18,7 @@ class Tally:
     """Sure votes by class, unsure ones, and the total weight B (the number of samples where all weigh 1).
 
     `need(k) = s_c - s_k - U + [c < k]` is how much rival k must gain on the prediction c to win, when all U unsure
-    votes already count against c (theory: end of section 6). Need <= 0: jitter alone may flip x itself.
+    votes already count against c (docs/theory.md, unsure votes). Need <= 0: jitter alone may flip x itself.
 
     >>> tally = Tally.of(np.array([2, 2, 0, 255, 2, 0], dtype=np.uint8), classes=3)
     >>> tally
@@ -39,10 +39,10 @@ class Tally:
         if worth.shape != array.shape:
             raise VoteError(f"{len(array)} votes for {len(worth)} weighted samples: one vote a sample is needed")
         sure = array != unsure_code(array)
-        order = np.zeros(classes, dtype=np.int64)
-        np.add.at(order, array[sure], worth[sure])
+        counts = np.zeros(classes, dtype=np.int64)
+        np.add.at(counts, array[sure], worth[sure])
         total = int(worth.sum())
-        return cls(tuple(order.tolist()), total - int(order.sum()), total)
+        return cls(tuple(counts.tolist()), total - int(counts.sum()), total)
 
     @property
     def classes(self) -> int:
