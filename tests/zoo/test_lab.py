@@ -42,6 +42,7 @@ from zoo._lab._state import (
 )
 from zoo._lab._verdict import judge, metric_of, power_formula
 from zoo._lab._worker import Failed, Stopped, TooSlow, Worker
+from zoo._shown import png_address
 from zoo.cli import app
 
 GOOD = ("z**0.5/18", "z/4", "log(1+z)/8", "Min(z, 0.1)/2", "1 - exp(-3*z)", "sign(z)/25", "0")
@@ -232,7 +233,7 @@ def test_the_picture_is_what_the_noise_gives() -> None:
     lower, upper = noise.bounds(torch.from_numpy(levels)[None], shown.samples)
     assert np.array_equal(np.stack(shown.lower), lower[0].numpy())
     assert np.array_equal(np.stack(shown.upper), upper[0].numpy())
-    assert figures.png(shown.lower[0], 32).startswith("data:image/png;base64,")
+    assert png_address(shown.lower[0], 32).startswith("data:image/png;base64,")
 
 
 def test_the_photograph_has_its_shape() -> None:

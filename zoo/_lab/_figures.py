@@ -1,18 +1,13 @@
-"""The charts of the page, as options of ECharts (it comes with NiceGUI and draws in the browser), and the pictures.
+"""The charts of the page, as options of ECharts (it comes with NiceGUI and draws in the browser).
 
 Each function is pure: what is shown in, a dictionary out. Every key is set each time, since the browser merges options.
 """
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from zoo._curves import COLORS, INK, RULE
 from zoo._lab._state import ContinuousLaw, Radii, Splits
@@ -236,13 +231,3 @@ def radius(found: Radii, top: int) -> Options:
     mark = _dots([[top / 10, found.here]], ORANGE, 14)
     line = _line("radius", _lists(found.curve), BLUE, 2.2, markPoint=mark, markLine=here)
     return _chart(_axis("votes of the predicted class, %", min=0, max=100, interval=25), _axis(min=0), [line])
-
-
-def png(levels: NDArray[np.int64], q: int) -> str:
-    """Levels 0..q, (C, H, W) with C = 1 or 3, as a PNG in a data address."""
-    from PIL import Image
-
-    pixels = np.rint(levels * (255 / q)).astype(np.uint8)
-    out = io.BytesIO()
-    Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1)).save(out, "PNG")
-    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()

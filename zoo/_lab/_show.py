@@ -13,6 +13,7 @@ from zoo._lab._layout import Layout
 from zoo._lab._seen import Seen
 from zoo._lab._state import ContinuousLaw, Inputs, Radii, Splits
 from zoo._lab._verdict import Points, Verdict
+from zoo._shown import png_address
 
 _COLORS = {"ecm": "yes", "grid": "open", "undecided": "open", "refused": "no", "unreadable": "no"}
 
@@ -77,10 +78,10 @@ def show_splits(page: Layout, curve: Points, quick: Splits, found: Splits | None
 
 def show_seen(page: Layout, found: Seen) -> None:
     """The picture, and the two ends of every bin at a few samples."""
-    parts = [_figure(figures.png(found.levels, found.q), f"original, levels 0–{found.q}", "original")]
+    parts = [_figure(png_address(found.levels, found.q), f"original, levels 0–{found.q}", "original")]
     for name, ends in (("lower", found.lower), ("upper", found.upper)):
         for t, one in zip(found.samples, ends, strict=True):
-            parts.append(_figure(figures.png(one, 2 * found.q), f"{name}, sample {t:,}"))
+            parts.append(_figure(png_address(one, 2 * found.q), f"{name}, sample {t:,}"))
     page.pictures.content = Markup("").join(parts)
     page.noise_note.content = words.note(f"{100 * found.shown:.1f} % of the features are shown at these samples")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import decimal
-
 from markupsafe import Markup, escape
 
 from zoo._lab._state import Ball, Radii
 from zoo._lab._verdict import Verdict
+from zoo._shown import down
 
 HEADLINES = {
     "ecm": "An ECM, proven on all of [0, 1]",
@@ -25,16 +24,6 @@ def pretty(text: str) -> str:
     for plain, sign in _SYMBOLS.items():
         text = text.replace(plain, sign)
     return text
-
-
-def down(radius: float, digits: int = 4) -> str:
-    """A radius in so many digits, rounded down: what is printed is certified.
-
-    >>> down(0.29999)
-    '0.2999'
-    """
-    context = decimal.Context(prec=digits, rounding=decimal.ROUND_DOWN)
-    return f"{float(context.create_decimal_from_float(radius)):.{digits}g}"
 
 
 def why(verdict: Verdict) -> Markup:
