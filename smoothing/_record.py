@@ -113,6 +113,10 @@ class Record:
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / _HEADER).exists():
+            if any(folder.glob(_SHARD.replace("{:05d}", "*"))):
+                raise RecordError(
+                    f"{folder} holds votes but no {_HEADER} that says of what: restore it, or delete the votes"
+                )
             draft = folder / f"{_HEADER}.{os.getpid()}"
             with draft.open("w") as file:
                 file.write(header.to_json())

@@ -108,13 +108,15 @@ class Unit:
         >>> from ecm import ECM
         >>> [str(r) for r in Unit.of(ECM.lp("1/2", 18)).grid()]
         ['0', '10', '20', '30', '40', '50', '60', '70', '80']
+        >>> [str(r) for r in Unit.of(ECM.l0(1)).grid()]
+        ['0']
         """
         most = 0.5
         if self.power is not None:
             p, alpha = float(self.converted or self.power[0]), float(self.power[1])
             most = (alpha / 2) ** (1 / p) if p else alpha / 2
         unit = Fraction(10) ** (math.floor(math.log10(most)) - 1)
-        sizes = (unit * ten * step for ten in (1, 10) for step in (1, Fraction(2), Fraction(5, 2), 5))
+        sizes = (unit * ten * step for ten in (1, 10, 100) for step in (1, Fraction(2), Fraction(5, 2), 5))
         whole = self.power is not None and self.power[0] == 0
         step = next(s for s in sizes if most / s <= steps and (not whole or s.denominator == 1))
         return tuple(step * k for k in range(math.floor(most / step) + 1))
@@ -252,6 +254,8 @@ class Certification:
         }
 
     def __repr__(self) -> str:
+        if not self.rows:
+            return f"{self.model}: no image of {self.data} is certified yet"
         width = max(6, *(len(f"{float(r):g}") + 2 for r in self.radii))
         lines = [
             f"{self.model}: {self.images} of {self.split_size} test images of {self.data}, "

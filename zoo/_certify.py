@@ -10,8 +10,9 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +23,27 @@ from numpy.typing import NDArray
 
 from ecm._errors import ECMError
 from ecm._number import Exact, exact
-from smoothing import Header, Record, SmoothedClassifier, digest, measure_jitter
+from smoothing import Header, Record, SmoothedClassifier, digest
 from smoothing._certificates import Certifier, Tally
 from smoothing._progress import progress_bar
 from zoo._card import update_card
 from zoo._certification import METHODS, Certification, Row, Unit, methods_up_to
-from zoo._checkpoint import write_atomically
+from zoo._checkpoint import alone, write_atomically
 from zoo._data import DATASETS, Dataset, load_data
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
-from zoo._load import PRETRAINED, RUNS, VOTES, load, read_scheme
-from zoo._model import SCHEME, Model
+from zoo._load import PRETRAINED, RUNS, VOTES, find_model, load
+from zoo._model import CARD, SCHEME, Model, read_card, read_scheme
+from zoo._tolerance import measured_tolerance, recorded_tolerance, require_same_machine
 from zoo._tsv import MEANING, Table
 
 TABLE, ABOUT = "certify.tsv", "certify.json"
 FORMAT = "ecm-certification-1"
-_JITTER_IMAGES = 8
+_ENTRIES = (
+    *("model", "weights", "scheme", "tolerance", "certificate", "radii"),
+    *("data.name", "data.test_digest", "data.test_images"),
+    *("card.model.name", "card.data.name", "card.data.digest"),
+)
 
 
 def certify(
@@ -61,7 +67,8 @@ def certify(
     table. `certificate` is "strongest" (the vote-aware one), or "paper", "integer", "vote_aware"; the weaker ones are
     computed along with it, from the same votes. A vote whose two best logits differ by at most `tolerance` is unsure
     and counts against the prediction; by default that is measured on this machine when the record is begun.
-    `batch_size` is the number of noisy inputs in one call of the network; by default what suits it.
+    `batch_size` is the number of noisy inputs in one call of the network; by default what suits it. `root` is where the
+    files of a named data set lie (`--data` on the command line).
 
     Written into `out` (default: the model's folder): the votes, `certify.tsv` (one row an image, flushed as it comes),
     `certify.json` (what the columns mean, the accuracies). Under torchrun the images are shared among the processes.
@@ -73,24 +80,29 @@ def certify(
     (2, 512, [0.0, 1.0])
     """
     methods = methods_up_to(certificate)
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1):
+        raise ECMError(f"limit = {limit!r}: write a number of images >= 1, or leave it out for all of them")
+    if tolerance is not None and not (isinstance(tolerance, int | float) and 0 <= tolerance < math.inf):
+        raise ECMError(
+            f"tolerance = {tolerance!r}: write a difference of two logits >= 0, or leave it out to measure it"
+        )
     trained = model if isinstance(model, Model) else load(model)
     loaded = fitting_data(trained, data, root)
     order = image_order(len(loaded.test))[:limit]
-    if not len(order):
-        raise ECMError(f"limit = {limit}: write a number of images >= 1, or leave it out for all of them")
     folder = _folder(trained, out)
+    home = folder.resolve() == trained.path.resolve()
+    if not home and (folder / CARD).exists():
+        raise ModelError(f"{folder} is the folder of another model, which would be spoilt: choose another out")
     unit = Unit.of(trained.scheme.metric, pixel=trained.scheme.pixel)
-    chosen = unit.grid() if radii is None else tuple(sorted(exact(r, "radius") for r in radii))
-    if not chosen or chosen[0] < 0:
-        raise ECMError(f"radii = {radii}: write radii >= 0, in units of the {unit.name}")
-    with workers(device) as here, _on(trained, here), _disk(folder):
+    chosen = unit.grid() if radii is None else chosen_radii(radii, unit)
+    with workers(device) as here, _on(trained, here), _disk(folder), ExitStack() as held:
         if here.leads:
-            folder.mkdir(parents=True, exist_ok=True)
-            if folder != trained.path:
-                write_atomically(folder / SCHEME, trained.scheme.to_json().encode())
+            held.enter_context(alone(folder))
         here.wait()
         classifier = trained.smoothed(batch_size=batch_size)
-        classifier.tolerance = _tolerance(classifier, loaded, order, folder, here) if tolerance is None else tolerance
+        recorded = recorded_tolerance(folder / VOTES)
+        known = recorded if tolerance is None else tolerance
+        classifier.tolerance = measured_tolerance(classifier, loaded, order, here) if known is None else float(known)
         header = Header(
             scheme=trained.scheme.fingerprint,
             model=trained.card["weights"],
@@ -101,8 +113,12 @@ def certify(
         )
         if here.leads:
             Record.create(folder / VOTES, header)
+            if not home:  # only now: what belongs to another run was refused
+                write_atomically(folder / SCHEME, trained.scheme.to_json().encode())
         here.wait()
         record = Record.create(folder / VOTES, header)
+        if here.leads and tolerance is None and recorded is not None:
+            require_same_machine(classifier, loaded, order, record)
         about = {
             "format": FORMAT,
             "model": trained.name,
@@ -130,7 +146,7 @@ def certify(
         )
         if here.leads:
             write_about(folder, about | {"summary": every.summary()})
-            if folder == trained.path:
+            if home:
                 update_card(trained, certification=every.summary())
         here.wait()
     return attrs.evolve(every, rows=tuple(rows[int(idx)] for idx in order))
@@ -288,6 +304,8 @@ def read_certification(path: str | os.PathLike[str]) -> Certification:
         scheme = read_scheme(folder)
         if scheme.fingerprint != about["scheme"]:
             raise ModelError(f"{folder}: {TABLE} was made under another scheme than {SCHEME}; certify again")
+        if (folder / CARD).exists() and read_card(folder).get("weights") != about["weights"]:
+            raise ModelError(f"{folder}: {TABLE} is about other weights than {CARD}; certify again")
         rows = Table(folder / TABLE, scheme, methods_up_to(about["certificate"])).read()
         return Certification(
             about["model"],
@@ -303,6 +321,23 @@ def read_certification(path: str | os.PathLike[str]) -> Certification:
         raise ModelError(f"{folder / ABOUT} is damaged ({error!r}): certify again") from error
 
 
+def find_run(run: Certification | Model | str | os.PathLike[str]) -> Path:
+    """The folder of a certified run: a path, or a name in `runs` or of the package; for a model, where `certify` wrote.
+
+    >>> find_run("digits-l0.5-a4").name
+    'digits-l0.5-a4'
+    """
+    if isinstance(run, Certification):
+        return run.folder
+    if isinstance(run, Model):
+        run = run.name if run.path.parent == PRETRAINED else run.path
+    if isinstance(run, str | os.PathLike):
+        for folder in (Path(run), RUNS / run, PRETRAINED / run):
+            if (folder / ABOUT).exists():
+                return folder
+    return find_model(run)
+
+
 def read_about(folder: Path) -> dict[str, Any]:
     """`certify.json` of a folder, or an error that says what to do."""
     try:
@@ -313,6 +348,12 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise ModelError(f"{folder / ABOUT} cannot be read ({error}): delete it and certify again") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ModelError(f"{folder / ABOUT} is not of the format {FORMAT}: delete it and certify again")
+    for path in _ENTRIES:
+        part: Any = about
+        for key in path.split("."):
+            part = part.get(key) if isinstance(part, dict) else None
+        if part is None:
+            raise ModelError(f"{folder / ABOUT} is damaged, it lacks the entry {path}: delete it and certify again")
     return about
 
 
@@ -324,11 +365,12 @@ def write_about(folder: Path, about: dict[str, Any]) -> None:
 def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -> Dataset:
     """The data set to certify, if it has the shape, levels and classes that the model was made for."""
     trained_on = model.card["data"]
-    if data is None and trained_on["name"] not in DATASETS:
+    loaded = load_data(_known(trained_on["name"], f"{model.name} was trained on") if data is None else data, root)
+    if data is None and loaded.digest != trained_on["digest"]:
         raise DataError(
-            f"{model.name} was trained on {trained_on['name']!r}, which cannot be found by name: pass the data"
+            f"the {loaded.name} found here is not the one that {model.name} was trained on (another digest): pass the "
+            f"data (--dataset), {loaded.name!r} too if its test images are what you want"
         )
-    loaded = load_data(trained_on["name"] if data is None else data, root)
     for what, given, wanted in (
         ("shape", loaded.shape, model.scheme.shape),
         ("largest level q", loaded.q, model.scheme.q),
@@ -341,25 +383,40 @@ def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -
     return loaded
 
 
+def certified_data(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset:
+    """The data set whose test images a run certified: given, or found by its name."""
+    name = about["data"]["name"]
+    loaded = load_data(_known(name, "the run certified images of") if data is None else data, root)
+    if loaded.test.digest != about["data"]["test_digest"]:
+        raise DataError(
+            f"{loaded.name}: these are not the test images that were certified (another digest); pass those of the run"
+        )
+    return loaded
+
+
+def _known(name: str, what: str) -> str:
+    if name not in DATASETS:
+        raise DataError(
+            f"{what} {name!r}, which cannot be found by name: pass the data (--dataset FOLDER for a folder of images)"
+        )
+    return name
+
+
+def chosen_radii(radii: Sequence[Exact], unit: Unit) -> tuple[Fraction, ...]:
+    """The radii of a table, each once, smallest first."""
+    if isinstance(radii, str) or not isinstance(radii, Iterable):
+        raise ECMError(f"radii = {radii!r}: write a list, as in [0, '1/2', 1]")
+    chosen = tuple(sorted({exact(r, "radius") for r in radii}))
+    if not chosen or chosen[0] < 0:
+        raise ECMError(f"radii = {radii}: write radii >= 0, in units of the {unit.name}")
+    return chosen
+
+
 def _folder(model: Model, out: str | os.PathLike[str] | None) -> Path:
     """Where the run is kept: a model that comes with the package stays as it is."""
     if out is not None:
         return Path(out)
     return RUNS / model.name if model.path.parent == PRETRAINED else model.path
-
-
-def _tolerance(
-    classifier: SmoothedClassifier, data: Dataset, order: NDArray[np.int64], folder: Path, here: Workers
-) -> float:
-    """The record's own, or what this machine's jitter asks for, rounded up to a power of ten."""
-    if (folder / VOTES / "header.json").exists():
-        return Record.open(folder / VOTES).header.tolerance
-    found = 0.0
-    if here.leads:
-        inputs = 256 if classifier.scheme.features <= 4096 else 64  # a few seconds, also where a forward pass is slow
-        jitter = measure_jitter(classifier, data.test.take(order[:_JITTER_IMAGES].tolist()), inputs=inputs)
-        found = 10.0 ** math.ceil(math.log10(max(jitter.tolerance, 1e-6)))
-    return here.total(found)[0]
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,37 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
+from ecm._errors import ECMError
 from zoo._errors import CheckpointError
 
 FORMAT = "ecm-checkpoint-1"
 PART = ".part"  # what a killed process may leave behind
+_ADVICE = "delete it to begin the run anew (resume=False does the same)"
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """While this lasts no other process writes a run into the folder; a killed process takes its lock with it."""
+    import fcntl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ECMError(
+                f"{folder} is in use by another process: wait until it has ended, or choose another folder"
+            ) from error
+        except OSError:  # a disk without locks
+            yield
+            return
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough: a worker process may still hold the handle
+    finally:
+        os.close(handle)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -56,25 +84,22 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, 
     write_atomically(path, to_bytes(flat, metadata=header))
 
 
-def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `save_tensors` wrote; a file that is truncated, damaged or something else is refused."""
+def load_tensors(path: Path, *, advice: str = _ADVICE) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What `save_tensors` wrote; a file that is truncated, damaged or something else is refused with the advice."""
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except FileNotFoundError:
-        raise CheckpointError(f"{path} is missing") from None
+        raise CheckpointError(f"{path} is missing; {advice}") from None
     except (SafetensorError, OSError, ValueError) as error:
-        raise CheckpointError(f"{path} is damaged or no safetensors file ({error}); {_ADVICE}") from error
+        raise CheckpointError(f"{path} is damaged or no safetensors file ({error}); {advice}") from error
     if header.get("format") != FORMAT:
-        raise CheckpointError(f"{path} has the format {header.get('format')!r}, not {FORMAT!r}; {_ADVICE}")
+        raise CheckpointError(f"{path} has the format {header.get('format')!r}, not {FORMAT!r}; {advice}")
     if header.get("sha256") != _digest(tensors, header.get("facts", "")):
-        raise CheckpointError(f"{path} is damaged: its digest does not fit its content; {_ADVICE}")
+        raise CheckpointError(f"{path} is damaged: its digest does not fit its content; {advice}")
     facts: dict[str, Any] = json.loads(header["facts"])
     return tensors, facts
-
-
-_ADVICE = "delete it to begin the run anew (resume=False does the same)"
 
 
 def _digest(tensors: Mapping[str, Tensor], text: str) -> str:

@@ -34,8 +34,12 @@ class TrainingError(ECMError):
     >>> Recipe(epochs=10, objective="stabilty")
     Traceback (most recent call last):
         ...
-    zoo._errors.TrainingError: objective = 'stabilty': write one of noisy, stability, consistency
+    zoo._errors.SettingError: objective = 'stabilty': write one of noisy, stability, consistency
     """
+
+
+class SettingError(TrainingError):
+    """A setting of a training that makes no run: what was given is wrong, not what was done with it."""
 
 
 class CheckpointError(TrainingError):
@@ -43,10 +47,10 @@ class CheckpointError(TrainingError):
 
     >>> from pathlib import Path
     >>> from zoo._checkpoint import load_tensors
-    >>> load_tensors(Path("checkpoint.safetensors"))
+    >>> load_tensors(Path("weights.safetensors"), advice="restore it")
     Traceback (most recent call last):
         ...
-    zoo._errors.CheckpointError: checkpoint.safetensors is missing
+    zoo._errors.CheckpointError: weights.safetensors is missing; restore it
     """
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from zoo._checkpoint import write_atomically
 from zoo._errors import TrainingError
 
 
@@ -41,9 +42,8 @@ class Journal:
             self._open(folder)
 
     def _open(self, folder: Path) -> None:
-        lines = _lines(folder / "metrics.jsonl") if self.start else []
-        kept = [line for line in lines if json.loads(line)["step"] <= self.start]
-        self._write("w", "".join(line + "\n" for line in kept))
+        kept = _lines(folder / "metrics.jsonl", self.start) if self.start else []
+        write_atomically(folder / "metrics.jsonl", "".join(line + "\n" for line in kept).encode())
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
 
@@ -51,11 +51,11 @@ class Journal:
         except ImportError:
             self.board = None
 
-    def _write(self, mode: str, text: str) -> None:
+    def _append(self, text: str) -> None:
         if self.path is None:
             return
         try:
-            with self.path.open(mode) as file:
+            with self.path.open("a") as file:
                 file.write(text)
         except OSError as error:
             raise TrainingError(
@@ -89,7 +89,7 @@ class Journal:
 
     def epoch(self, row: dict[str, Any]) -> None:
         """A line for the file, and for the terminal; short epochs are shown about once a second, and the last one."""
-        self._write("a", json.dumps(row) + "\n")
+        self._append(json.dumps(row) + "\n")
         if self.board is not None:
             for name, value in row.items():
                 if name not in ("epoch", "step"):
@@ -106,9 +106,13 @@ class Journal:
         )
 
 
-def _lines(path: Path) -> list[str]:
-    """Whole lines only: a killed process may have left half of one."""
-    if not path.exists():
-        return []
-    text = path.read_text()
-    return text[: text.rfind("\n") + 1].splitlines()
+def _lines(path: Path, step: int) -> list[str]:
+    """The lines up to this step; what a kill or a full disk left of a line is no line."""
+    kept = []
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
+        try:
+            if json.loads(line)["step"] <= step:
+                kept.append(line)
+        except (ValueError, KeyError, TypeError):
+            continue
+    return kept

@@ -13,13 +13,12 @@ import attrs
 
 from ecm._errors import ECMError
 from zoo._errors import CheckpointError, ModelError
-from zoo._model import CARD, SCHEME, WEIGHTS, Model, read_card
+from zoo._model import AGAIN, CARD, SCHEME, Model, read_card
 
 if TYPE_CHECKING:
     from torch import nn
 
     from ecm import ECM
-    from smoothing import Scheme
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 RUNS = Path("runs")
@@ -28,6 +27,8 @@ VOTES = "votes"
 
 def find_model(name: str | os.PathLike[str]) -> Path:
     """The folder of a model: a path, a name in `runs`, or the name of a model that comes with the package."""
+    if not isinstance(name, str | os.PathLike):
+        raise ModelError(f"a model of type {type(name).__name__}: give its folder or its name")
     for folder in (Path(name), RUNS / name, PRETRAINED / name):
         if (folder / CARD).exists():
             return folder
@@ -57,17 +58,17 @@ def load(name: str | os.PathLike[str], *, base: nn.Module | None = None, metric:
     try:
         model = _read(folder, card, base)
     except KeyError as error:
-        raise ModelError(f"{folder / CARD} lacks the entry {error}: restore the card, or train again") from error
+        raise ModelError(f"{folder / CARD} lacks the entry {error}: restore the card, or {AGAIN}") from error
     except FileNotFoundError as error:
         raise ModelError(
-            f"{folder} is not complete: {Path(error.filename).name} is missing; restore it, or train again"
+            f"{folder} is not complete: {Path(error.filename).name} is missing; restore it, or {AGAIN}"
         ) from error
     except CheckpointError as error:
-        raise ModelError(f"{folder / WEIGHTS} cannot be used: {error}") from error
+        raise ModelError(str(error)) from error
     except ModelError:
         raise
     except (ValueError, TypeError, AttributeError) as error:
-        raise ModelError(f"{folder}: {SCHEME} or {CARD} is damaged ({error}); restore it, or train again") from error
+        raise ModelError(f"{folder}: {SCHEME} or {CARD} is damaged ({error}); restore it, or {AGAIN}") from error
     except RuntimeError as error:  # load_state_dict
         reason = str(error).splitlines()[-1].strip()
         raise ModelError(f"{folder}: the weights do not fit the network {card['model']['name']!r}: {reason}") from error
@@ -89,23 +90,11 @@ def _read(folder: Path, card: dict[str, Any], base: nn.Module | None) -> Model:
     model = Model.read(folder, base)
     if json.loads(model.scheme.metric.to_json()) != card["metric"]:
         raise ModelError(
-            f"{folder}: the card names another metric than {SCHEME} ({model.scheme.metric}): mixed up, train again"
+            f"{folder}: the card names another metric than {SCHEME} ({model.scheme.metric}): mixed up; {AGAIN}"
         )
     if model.classes != len(card["data"]["class_names"]):
         raise ModelError(f"{folder}: {model.classes} classes, but {len(card['data']['class_names'])} class names")
     return model
-
-
-def read_scheme(folder: Path) -> Scheme:
-    """The scheme of a folder, its design and metric proven again, or an error that says what to do."""
-    from smoothing import Scheme
-
-    try:
-        return Scheme.from_json((folder / SCHEME).read_text())
-    except FileNotFoundError as error:
-        raise ModelError(f"{folder} is not complete: {SCHEME} is missing; restore it, or train again") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"{folder / SCHEME} is damaged ({error}); restore it, or train again") from error
 
 
 def _require_metric(model: Model, metric: ECM | str) -> None:
@@ -181,7 +170,7 @@ class Listing:
                 measured.get("images"),
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise ModelError(f"{folder / CARD} lacks the entry {error}: restore the card, or train again") from error
+            raise ModelError(f"{folder / CARD} lacks the entry {error}: restore the card, or {AGAIN}") from error
 
 
 def list_models(*folders: str | os.PathLike[str]) -> list[Listing]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 WEIGHTS, CARD, SCHEME = "weights.safetensors", "card.json", "scheme.json"
 FORMAT = "ecm-model-1"
+AGAIN = "train again with --no-resume"  # resume=False: without it a folder that holds a card is left as it is
 NOISE_MEMORY = 2**30  # bytes; enough to keep the table of an arbitrary permutation a feature at B = 18000 on CIFAR
 
 
@@ -63,16 +64,12 @@ class Model:
     @classmethod
     def read(cls, path: Path, network: nn.Module | None = None) -> Model:
         """The model in a folder. `network` is needed if it was made by a user's own class or factory."""
-        card, scheme = read_card(path), Scheme.from_json((path / SCHEME).read_text())
+        card, scheme = read_card(path), read_scheme(path)
         if scheme.fingerprint != card["scheme"]:
-            raise ModelError(
-                f"{path}: {SCHEME} is not the scheme that {CARD} names; the folder was mixed up, train again"
-            )
-        tensors, facts = load_tensors(path / WEIGHTS)
+            raise ModelError(f"{path}: {SCHEME} is not the scheme that {CARD} names: mixed up; {AGAIN}")
+        tensors, facts = load_tensors(path / WEIGHTS, advice=f"restore it, or {AGAIN}")
         if file_sha256(path / WEIGHTS) != card["weights"] or facts["scheme"] != scheme.fingerprint:
-            raise ModelError(
-                f"{path}: {WEIGHTS} are not the weights that {CARD} names; the folder was mixed up, train again"
-            )
+            raise ModelError(f"{path}: {WEIGHTS} are not the weights that {CARD} names: mixed up; {AGAIN}")
         made = card["model"]
         if network is None:
             _, network = build_network(made["name"], tuple(made["input_shape"]), made["classes"])
@@ -110,10 +107,20 @@ def read_card(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise ModelError(f"{path} holds no model: {CARD} is missing; name a folder that `ecm train` made") from None
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path / CARD} cannot be read ({error}): restore it, or train again") from error
+        raise ModelError(f"{path / CARD} cannot be read ({error}): restore it, or {AGAIN}") from error
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise ModelError(f"{path / CARD} is not a model card of this package ({FORMAT}): train again with this version")
     return card
+
+
+def read_scheme(folder: Path) -> Scheme:
+    """The scheme of a folder, its design and metric proven again, or an error that says what to do."""
+    try:
+        return Scheme.from_json((folder / SCHEME).read_text())
+    except FileNotFoundError as error:
+        raise ModelError(f"{folder} is not complete: {SCHEME} is missing; restore it, or {AGAIN}") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{folder / SCHEME} is damaged ({error}); restore it, or {AGAIN}") from error
 
 
 def file_sha256(path: Path) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
-from zoo._errors import TrainingError
+from zoo._errors import SettingError
 from zoo._objectives import OBJECTIVES
 
 Schedule = Literal["one_cycle", "cosine"]
@@ -22,7 +22,7 @@ class Recipe:
     >>> Recipe(epochs=10, objective="stabilty")
     Traceback (most recent call last):
         ...
-    zoo._errors.TrainingError: objective = 'stabilty': write one of noisy, stability, consistency
+    zoo._errors.SettingError: objective = 'stabilty': write one of noisy, stability, consistency
     """
 
     epochs: int  # passes over the training images; 0 keeps the weights that a run starts with
@@ -43,9 +43,12 @@ class Recipe:
 
     def __attrs_post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
-            raise TrainingError(f"objective = {self.objective!r}: write one of {', '.join(OBJECTIVES)}")
+            raise SettingError(f"objective = {self.objective!r}: write one of {', '.join(OBJECTIVES)}")
         if self.schedule not in ("one_cycle", "cosine"):
-            raise TrainingError(f"schedule = {self.schedule!r}: write one of one_cycle, cosine")
+            raise SettingError(f"schedule = {self.schedule!r}: write one of one_cycle, cosine")
+        for name in ("nesterov", "shift", "bf16"):
+            if not isinstance(getattr(self, name), bool):
+                raise SettingError(f"{name} = {getattr(self, name)!r}: write true or false (True or False in Python)")
         ranges: dict[str, tuple[float, float]] = {
             "epochs": (0, 10**6),
             "batch": (1, 10**6),
@@ -61,9 +64,9 @@ class Recipe:
         for name, (low, high) in ranges.items():
             value, whole = getattr(self, name), name in ("epochs", "batch")
             if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-                raise TrainingError(f"{name} = {value!r}: write {'a whole number' if whole else 'a number'}")
+                raise SettingError(f"{name} = {value!r}: write {'a whole number' if whole else 'a number'}")
             if not low <= value <= high:
-                raise TrainingError(f"{name} = {value}: it lies between {low} and {high}")
+                raise SettingError(f"{name} = {value}: it lies between {low} and {high}")
 
     def changed(self, changes: dict[str, Any]) -> Recipe:
         """The recipe with some fields replaced; an unknown field is an error that names the nearest one.
@@ -71,14 +74,14 @@ class Recipe:
         >>> Recipe(epochs=10).changed({"learning_rate": 1})
         Traceback (most recent call last):
             ...
-        zoo._errors.TrainingError: a recipe has no 'learning_rate'; its settings are epochs, batch, ...
+        zoo._errors.SettingError: a recipe has no 'learning_rate'; its settings are epochs, batch, ...
         """
         known = [field.name for field in attrs.fields(Recipe)]
         for name in changes:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"its settings are {', '.join(known)}"
-                raise TrainingError(f"a recipe has no {name!r}; {hint}")
+                raise SettingError(f"a recipe has no {name!r}; {hint}")
         return attrs.evolve(self, **changes)
 
 
@@ -130,4 +133,4 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
         )
         network = "resnet50" if large else "wide_resnet40_2"
         return Preset(recipe=paper, model=network, per_alpha=1000, kind="periodic", order="published")
-    raise TrainingError(f"preset {name!r}: write 'fast' or 'paper', and change single settings by name, as in lr=0.1")
+    raise SettingError(f"preset {name!r}: write 'fast' or 'paper', and change single settings by name, as in lr=0.1")

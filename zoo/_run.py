@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ import torch
 from torch import Tensor
 
 from smoothing._noise import Noise
-from zoo._checkpoint import PART, load_tensors, save_tensors
+from zoo._certify import ABOUT, TABLE
+from zoo._checkpoint import PART, alone, load_tensors, save_tensors
 from zoo._data import Dataset
 from zoo._distributed import Workers
 from zoo._errors import CheckpointError, TrainingError
+from zoo._load import VOTES
 from zoo._model import CARD
 from zoo._models import Base
 from zoo._optim import Average
@@ -43,18 +46,30 @@ class Run:
     checkpoint_seconds: float = 60.0
 
 
-def prepare(folder: Path, resume: bool) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for left in folder.glob(f".*{PART}"):
-            left.unlink()
-        if not resume:
-            for name in (CHECKPOINT, CARD):
-                (folder / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise TrainingError(
-            f"the run folder {folder} cannot be used: {error.strerror}; choose another `out`"
-        ) from error
+@contextmanager
+def prepared(folder: Path, resume: bool) -> Iterator[None]:
+    """The folder of a run, for this process alone; without `resume` what an earlier run left in it is removed, its
+    certification too: votes of other weights are of no use to a new model."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(alone(folder))
+            for left in folder.glob(f".*{PART}"):
+                left.unlink()
+            voted = (folder / VOTES / "header.json").exists()
+            if resume and voted:
+                raise CheckpointError(
+                    f"{folder} holds the certification of another model: choose another out, or resume=False deletes it"
+                )
+            if not resume:
+                for name in (CHECKPOINT, CARD, ABOUT, TABLE):
+                    (folder / name).unlink(missing_ok=True)
+                if voted:
+                    shutil.rmtree(folder / VOTES)
+        except OSError as error:
+            raise TrainingError(
+                f"the run folder {folder} cannot be used: {error.strerror}; choose another `out`"
+            ) from error
+        yield
 
 
 def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.SGD, average: Average) -> None:
@@ -81,7 +96,13 @@ def restore(run: Run, optimizer: torch.optim.SGD, average: Average) -> tuple[int
     for name, value in tensors.items():
         part, _, rest = name.partition(".")
         parts[part][rest] = value
-    run.base.load_state_dict(parts["base"])
+    try:
+        run.base.load_state_dict(parts["base"])
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"{run.folder / CHECKPOINT} is of another network ({str(error).splitlines()[-1].strip()}): pass the "
+            "network of that run, choose another out, or resume=False to replace it"
+        ) from error
     for name, value in parts["average"].items():
         average.state[name].copy_(value)
     for name, parameter in run.base.named_parameters():

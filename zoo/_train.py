@@ -7,6 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,17 @@ from smoothing._representation import channels
 from smoothing._scheme import Scheme
 from zoo._data import Dataset, Split, load_data
 from zoo._distributed import workers
-from zoo._errors import TrainingError
+from zoo._errors import SettingError, TrainingError
 from zoo._journal import Journal
 from zoo._load import load
 from zoo._model import CARD, NOISE_MEMORY, Model, read_card, write_model
-from zoo._models import Base, build_network, default_model
+from zoo._models import Base, build_network, default_model, require_fit
 from zoo._objectives import OBJECTIVES
 from zoo._optim import Average, learning_rate, make_optimizer
 from zoo._random import generator, key_seed
 from zoo._recipe import Preset
 from zoo._recipe import preset as find_preset
-from zoo._run import CHECKPOINT, Run, diverged, prepare, require_same, restore, save, stop_signal
+from zoo._run import CHECKPOINT, Run, diverged, prepared, require_same, restore, save, stop_signal
 from zoo._start import take_weights
 
 LIVE_IMAGES = 2000  # test images on which the base accuracy is watched during a run
@@ -59,7 +60,8 @@ def train(
 ) -> Model:
     """Train a base classifier for `metric` on `data` and keep it as the folder `out` (default `runs/<name>`).
 
-    `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`. `model` is a name,
+    `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`; `root` is where the
+    files of a named set lie (`--data` on the command line). `model` is a name,
     a module or a factory `fn(in_channels, num_classes)`. `budget` is B: by default `ecm.default_budget`, or
     1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) of the same network whose weights are
     the first ones, such as one for a smaller alpha; without `model` its network is taken, and the learning rate is half
@@ -80,19 +82,24 @@ def train(
     """
     loaded = load_data(data, root)
     chosen = find_preset(preset, len(loaded.train), loaded.shape)
-    begun = load(start) if isinstance(start, str | os.PathLike) else start
+    begun = start if isinstance(start, Model | None) else load(start)
     usual = chosen.recipe if begun is None else attrs.evolve(chosen.recipe, lr=chosen.recipe.lr / 2)
     recipe = usual.changed(changes if epochs is None else {**changes, "epochs": epochs})
     recipe = attrs.evolve(recipe, batch=min(recipe.batch, len(loaded.train)))
     scheme = make_scheme(metric, loaded, chosen, budget, pixel)
     folder = Path(out) if out is not None else Path("runs") / run_name(loaded, scheme, preset)
-    with workers(device) as here, torch.random.fork_rng(enabled=True):
-        if recipe.batch % here.world:
-            raise TrainingError(f"a batch of {recipe.batch} images is not shared evenly by {here.world} processes")
+    with workers(device) as here, torch.random.fork_rng(enabled=True), ExitStack() as held:
+        if left := recipe.batch % here.world:
+            even = recipe.batch - left or here.world
+            raise TrainingError(
+                f"a batch of {recipe.batch} images is not shared evenly by {here.world} processes: write batch={even} "
+                f"(--set batch={even}), or start another number of processes"
+            )
         torch.manual_seed(key_seed("init", seed))
         shape = (channels(scheme.representation, loaded.shape[0]), *loaded.shape[1:])
         wanted = model or (begun and begun.card["model"]["name"]) or chosen.model or default_model(loaded.shape)
         name, network = build_network(wanted, shape, loaded.classes)
+        require_fit(name, network, shape, loaded.classes)
         card: dict[str, Any] = {
             "name": folder.name,
             "model": {"name": name, "input_shape": list(shape), "classes": loaded.classes},
@@ -113,10 +120,10 @@ def train(
         identity["training"] = {"start": {"name": None, "weights": None}, **card["training"]}
         if resume and (folder / CARD).exists():
             require_same(folder, {**read_card(folder)}, identity)
-            return Model.read(folder, network if not isinstance(model, str | None) else None)
+            return load(folder, base=None if isinstance(model, str | None) else network)
         here.wait()  # nobody may see what the leader is about to write
         if here.leads:
-            prepare(folder, resume)
+            held.enter_context(prepared(folder, resume))
         here.wait()
         noise = Noise(scheme, here.device, NOISE_MEMORY)
         base = Base(network, *_statistics(noise, loaded.train, seed))
@@ -244,14 +251,19 @@ def make_scheme(
     """The scheme of a run: the one given, or the preset's kind of design with B outcomes."""
     if isinstance(metric, Scheme):
         if pixel and not metric.pixel:
-            raise TrainingError("pixel=True, but the scheme does not share offsets by pixel: Scheme(..., pixel=True)")
+            raise SettingError("pixel=True, but the scheme does not share offsets by pixel: Scheme(..., pixel=True)")
         if metric.shape != data.shape or metric.q != data.q:
-            raise TrainingError(
+            raise SettingError(
                 f"the scheme is for inputs of shape {metric.shape} with q = {metric.q}; "
-                f"{data.name} has {data.shape} with q = {data.q}"
+                f"{data.name} has {data.shape} with q = {data.q}: write "
+                f"Scheme(metric.design(B, q={data.q}), shape={data.shape}), or pass the metric alone"
             )
+        if budget not in (None, metric.total):
+            raise SettingError(f"budget = {budget}, but the scheme has {metric.total} outcomes: leave the budget out")
         return metric
     declared = ECM.from_expr(metric) if isinstance(metric, str) else metric
+    if not isinstance(declared, ECM):
+        raise SettingError(f"a metric of type {type(metric).__name__}: give an ECM, its formula as text, or a Scheme")
     if budget is None:
         budget = default_budget(declared, data.q)
         if chosen.per_alpha is not None:

@@ -30,13 +30,13 @@ class _Commands(TyperGroup):
             raise typer.Exit(1) from error
         except ValueError as error:
             from ecm._errors import ECMError, ExpressionError, NotAnECM
-            from zoo._errors import DataError, ModelError
+            from zoo._errors import DataError, ModelError, SettingError
 
             if not isinstance(error, ECMError):
                 raise
             _say(str(error))
-            given = type(error) is ECMError or isinstance(error, ExpressionError | NotAnECM | DataError | ModelError)
-            raise typer.Exit(2 if given else 1) from error
+            wrong = ExpressionError | NotAnECM | DataError | ModelError | SettingError
+            raise typer.Exit(2 if type(error) is ECMError or isinstance(error, wrong) else 1) from error
 
 
 def _say(text: str) -> None:

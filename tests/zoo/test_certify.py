@@ -21,9 +21,22 @@ from ecm import ECM, ECMError
 from smoothing import Record, RecordError
 from smoothing._certificates import Certificate, Tally
 from tests.zoo.models import BUDGET, tiny_data, tiny_model
-from zoo import Certification, DataError, Dataset, Model, certify, load, read_certification
+from zoo import (
+    Certification,
+    CertifyError,
+    DataError,
+    Dataset,
+    Model,
+    ModelError,
+    certify,
+    load,
+    load_data,
+    read_certification,
+    train,
+)
 from zoo._certification import METHODS, Unit
 from zoo._certify import ABOUT, TABLE, image_order
+from zoo._checkpoint import alone
 from zoo._tsv import COLUMNS, Table
 
 ROOT = Path(__file__).parents[2]
@@ -197,6 +210,79 @@ def test_the_measured_tolerance_is_kept_with_the_record(model: Model) -> None:
     assert Record.open(model.path / "votes").header.tolerance == kept
 
 
+@pytest.mark.parametrize("change", ["jitter", "network"])
+def test_a_record_is_not_continued_where_its_votes_would_be_others(model: Model, change: str) -> None:
+    """Logits that move more than the record's tolerance, or votes that differ, as on another device, stop the run."""
+    certify(model, tiny_data(), progress=False, limit=2)
+    before = (model.path / "votes" / "rank-00000.rows").read_bytes()
+    layer = model.base.network[-1]
+    if change == "jitter":  # what a batch holds moves the logits of all of it
+        layer.register_forward_hook(lambda _, shown, logits: logits + 0.01 * shown[0].mean())
+    else:
+        with torch.no_grad():
+            layer.weight.neg_()
+            layer.bias.neg_()
+    words = {"jitter": r"begun with the tolerance .*asks for", "network": "holds votes that the network does not cast"}
+    with pytest.raises(CertifyError, match=words[change]):
+        certify(model, tiny_data(), progress=False)
+    assert (model.path / "votes" / "rank-00000.rows").read_bytes() == before
+    assert certify(model, tiny_data(), progress=False, limit=2).images == 2  # nothing to vote on
+
+
+def test_the_folder_of_another_model_or_run_is_not_spoilt(tmp_path: Path, model: Model) -> None:
+    """`out` may be neither another model's folder nor that of another model's run; both stay whole."""
+    other = tiny_model(tmp_path / "other", "z/2")
+    with pytest.raises(ModelError, match="is the folder of another model"):
+        run(model, out=other.path)
+    assert load(other.path).scheme == other.scheme
+    found = run(other, out=tmp_path / "run")
+    with pytest.raises(RecordError, match="votes of another run"):
+        run(model, out=tmp_path / "run")
+    assert read_certification(tmp_path / "run") == found
+
+
+def test_the_own_folder_may_be_named_in_any_way(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path to the model's folder is the model's folder: its card gets the accuracies."""
+    monkeypatch.chdir(model.path.parent)
+    run(model, out=Path(model.path.name), limit=3)
+    assert load(model.path).card["certification"]["images"] == 3
+
+
+def test_votes_without_their_header_are_not_taken_for_ours(model: Model) -> None:
+    """Rows of an unknown network are no votes of this one."""
+    run(model, limit=2)
+    (model.path / "votes" / "header.json").unlink()
+    with pytest.raises(RecordError, match=r"votes but no header.json .*: restore it, or delete the votes"):
+        run(model)
+
+
+def test_one_process_at_a_time(model: Model) -> None:
+    """A folder in which another process works is not touched."""
+    with alone(model.path), pytest.raises(ECMError, match="in use by another process: wait"):
+        run(model)
+    assert not (model.path / TABLE).exists()
+
+
+def test_a_table_of_other_weights_is_not_read(tmp_path: Path, model: Model) -> None:
+    """The weights were replaced and the old table is still there: no accuracy of theirs is shown as the new ones'."""
+    run(model)
+    other = tiny_model(tmp_path / "other", seed=1)
+    for name in ("card.json", "weights.safetensors"):
+        (model.path / name).write_bytes((other.path / name).read_bytes())
+    with pytest.raises(ModelError, match="about other weights"):
+        read_certification(model.path)
+
+
+def test_data_found_by_name_are_those_of_the_training(tmp_path: Path) -> None:
+    """Arrays that the user called by a known name are not replaced by the set of that name."""
+    data = load_data("digits")
+    halved = Dataset.from_arrays((data.train.take(range(50)), data.train.labels[:50]), q=16, name="digits",
+                                 class_names=data.class_names)  # fmt: skip
+    model = train("z**0.5/2", halved, model="mlp", epochs=0, budget=8, out=tmp_path, progress=False)
+    with pytest.raises(DataError, match=r"not the one that .* was trained on"):
+        certify(model, progress=False)
+
+
 def test_another_folder_leaves_the_model_as_it_is(tmp_path: Path, model: Model) -> None:
     """With `out` the model's own folder does not change, and the other one can be read by itself."""
     before = sorted(path.name for path in model.path.iterdir())
@@ -212,6 +298,13 @@ def test_what_does_not_fit_is_refused(model: Model) -> None:
         ({"data": other}, "shape"),
         ({"data": None}, "pass the data"),
         ({"limit": 0}, "limit = 0"),
+        ({"limit": -1}, "limit = -1: write a number of images >= 1"),
+        ({"limit": 2.5}, "limit = 2.5"),
+        ({"tolerance": -1}, "tolerance = -1: write a difference"),
+        ({"tolerance": float("nan")}, "tolerance = nan"),
+        ({"tolerance": float("inf")}, "tolerance = inf"),
+        ({"radii": 1}, "write a list"),
+        ({"radii": "1/2"}, "write a list"),
         ({"certificate": "best"}, "'best' is unknown"),
         ({"radii": [-1]}, "radii"),
         ({"radii": []}, "radii"),

@@ -13,13 +13,15 @@ import pytest
 import torch
 from torch import nn
 
-from ecm import ECM
+from ecm import ECM, ECMError
 from smoothing import Noise, Scheme
-from zoo._checkpoint import load_tensors, save_tensors, write_atomically
+from zoo._certify import certify
+from zoo._checkpoint import alone, load_tensors, save_tensors, write_atomically
 from zoo._data import Dataset, load_data
 from zoo._distributed import choose_device
-from zoo._errors import CheckpointError, TrainingError
+from zoo._errors import CheckpointError, ModelError, TrainingError
 from zoo._journal import Journal
+from zoo._load import load
 from zoo._model import Model
 from zoo._objectives import OBJECTIVES, consistency, noisy, stability
 from zoo._optim import Average, learning_rate, make_optimizer
@@ -145,7 +147,7 @@ def test_a_run_can_start_from_a_finished_model(tmp_path: Path) -> None:
 def test_a_scheme_can_be_given_whole(table: Dataset, tmp_path: Path) -> None:
     """Fixed Lambda, global Lambda, permutations: a scheme is taken as it is, if it fits the data."""
     scheme = Scheme.l1(2, shape=(6,), q=15, coupling="permutation", representation="center_error")
-    model = train(scheme, table, out=tmp_path / "run", **TINY)
+    model = train(scheme, table, out=tmp_path / "run", **{**TINY, "budget": None})
     assert model.scheme == scheme
     with pytest.raises(TrainingError, match=r"the scheme is for inputs of shape \(5,\)"):
         train(Scheme.l1(2, shape=(5,), q=15), table, out=tmp_path / "other", **TINY)
@@ -201,6 +203,8 @@ def test_a_folder_that_cannot_be_written_is_an_error(table: Dataset, tmp_path: P
         ({"objective": "stable"}, "objective = 'stable'"),
         ({"schedule": "step"}, "schedule = 'step'"),
         ({"preset": "quick"}, "preset 'quick'"),
+        ({"shift": "False"}, "shift = 'False': write true or false"),
+        ({"nesterov": 1}, "nesterov = 1: write true or false"),
     ],
 )
 def test_settings_that_make_no_run_are_refused(
@@ -209,6 +213,82 @@ def test_settings_that_make_no_run_are_refused(
     """Before anything is computed."""
     with pytest.raises(TrainingError, match=message):
         train(METRIC, table, out=tmp_path / "run", **TINY, **changes)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (nn.Linear(5, 2), r"Linear cannot read inputs of shape \(2, 12\) .* reads 12 channels or columns and gives 2"),
+        (nn.Linear(12, 7), r"Linear maps \(2, 12\) to \(2, 7\), not to \(2, 2\)"),
+        (nn.Linear(12, 1), r"Linear maps \(2, 12\) to \(2, 1\)"),
+        (nn.Linear(12, 2).requires_grad_(False), "has nothing to train"),
+        (lambda columns, classes: None, "gave a NoneType: it must return a torch.nn.Module"),
+        (nn.LSTM, r"to tuple, not to"),
+    ],
+)
+def test_a_network_that_does_not_fit_the_data_is_refused_at_once(
+    model: Any, message: str, table: Dataset, tmp_path: Path
+) -> None:
+    """Too many classes would be found out only when votes are cast; a wrong input by an error from within torch."""
+    with pytest.raises(ModelError, match=message):
+        train(METRIC, table, model=model, out=tmp_path / "run", **TINY)
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_is_no_metric_start_or_budget_of_the_scheme_is_refused(table: Dataset, tmp_path: Path) -> None:
+    """Each with what to write instead."""
+    scheme = make_scheme(METRIC, table, preset("fast", 320, (6,)), 24)
+    for metric, options, message in (
+        (3, {}, "a metric of type int: give an ECM"),
+        (scheme, {"budget": 25}, "budget = 25, but the scheme has 24 outcomes: leave the budget out"),
+        (METRIC, {"start": 3}, "a model of type int: give its folder or its name"),
+    ):
+        with pytest.raises(ECMError, match=message):
+            train(metric, table, out=tmp_path / "run", **{**TINY, **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_run_of_another_network_is_not_continued(finished: bool, table: Dataset, tmp_path: Path) -> None:
+    """Two networks of one class name: the error is ours, and what is there stays."""
+    train(METRIC, table, model=nn.Sequential(nn.Linear(12, 2)), out=tmp_path, **TINY)
+    if not finished:
+        (tmp_path / "card.json").unlink()
+        tensors = {f"base.{name}": value for name, value in load_tensors(tmp_path / "weights.safetensors")[0].items()}
+        identity: dict[str, Any] = {}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("zoo._train.fit", lambda run: identity.update(run.identity) or sys.exit())
+            with pytest.raises(SystemExit):
+                train(METRIC, table, model=nn.Sequential(nn.Linear(12, 2)), out=tmp_path, **TINY)
+        save_tensors(tmp_path / CHECKPOINT, tensors, {"step": 1, "sums": [0, 0, 0], "run": identity})
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.suffix == ".safetensors"}
+    with pytest.raises((ModelError, CheckpointError), match=r"do not fit the network|is of another network"):
+        train(METRIC, table, model=nn.Sequential(nn.Linear(12, 3), nn.Linear(3, 2)), out=tmp_path, **TINY)
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.suffix == ".safetensors"}
+
+
+def test_one_process_trains_in_a_folder(table: Dataset, tmp_path: Path) -> None:
+    """Another one is refused before it removes or writes anything."""
+    (tmp_path / ".weights.safetensors.1.part").write_text("of the process at work")
+    with alone(tmp_path), pytest.raises(ECMError, match="in use by another process: wait"):
+        train(METRIC, table, out=tmp_path, **TINY)
+    assert [path.name for path in tmp_path.iterdir()] == [".weights.safetensors.1.part"]
+
+
+def test_a_run_that_is_replaced_takes_its_certification_with_it(table: Dataset, tmp_path: Path) -> None:
+    """Votes, table and accuracies of the old weights are not left for the new ones."""
+    first = train(METRIC, table, out=tmp_path, **TINY)
+    certify(first, table, limit=3, progress=False)
+    train(METRIC, table, out=tmp_path, seed=1, resume=False, **TINY)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert not names & {"votes", "certify.tsv", "certify.json"}
+    assert "certification" not in load(tmp_path).card
+
+
+def test_a_damaged_line_of_the_journal_is_dropped(tmp_path: Path) -> None:
+    """A full disk may leave half a line anywhere; a resumed run keeps the others up to its step."""
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n{"st\n[]\n{"step": 5}\n{"step": 9}\n{"step"')
+    Journal(tmp_path, "digits", steps=10, start=5, show=False)
+    assert (tmp_path / "metrics.jsonl").read_text() == '{"step": 1}\n{"step": 5}\n'
 
 
 def test_training_draws_every_sample_as_often_as_it_votes() -> None:

@@ -38,7 +38,10 @@ ModelName = Annotated[str, typer.Argument(metavar="MODEL", show_default=False, h
 DataRoot = Annotated[
     Path | None,
     typer.Option(
-        "--data", help="Where the files of a named data set lie.", envvar="ECM_DATA", show_default="user's cache"
+        "--data",
+        help="Where the files of a named data set lie (root= in Python).",
+        envvar="ECM_DATA",
+        show_default="user's cache",
     ),
 ]
 Radii = Annotated[

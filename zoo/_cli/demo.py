@@ -54,8 +54,6 @@ def demo(
     from zoo._report import report
     from zoo._train import train
 
-    if fresh:
-        forget(out)
     try:
         model = train(metric, DATASET, out=out, budget=BUDGET, resume=not fresh, **RECIPE)
     except CheckpointError as error:
@@ -73,15 +71,3 @@ def demo(
         f"open [bold]{page.resolve()}[/bold] in a browser; it needs no network", highlight=False, soft_wrap=True
     )
     console.print(f"done in {time.monotonic() - began:.0f} s")
-
-
-def forget(folder: Path) -> None:
-    """Remove a certification: votes of other weights are of no use to a new model."""
-    import shutil
-
-    from zoo._certify import ABOUT, TABLE
-    from zoo._load import VOTES
-
-    shutil.rmtree(folder / VOTES, ignore_errors=True)
-    for name in (ABOUT, TABLE):
-        (folder / name).unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,7 +44,7 @@ def train(
     ] = False,
     grid: Grid = False,
     out: Annotated[Path | None, typer.Option(help="The folder of the run.", show_default="runs/<name>")] = None,
-    resume: Annotated[bool, typer.Option(help="Go on with what is in the folder.")] = True,
+    resume: Annotated[bool, typer.Option(help="Go on with what is in the folder, or replace it.")] = True,
     device: Device = None,
     seed: Annotated[int, typer.Option(min=0, help="Of weights, order and draws.")] = 0,
     setting: Annotated[
@@ -96,10 +97,11 @@ def train(
         raise typer.Exit(130) from None
     if not speaks():
         return
-    base = made.card["accuracy"]["base"]
+    accuracy = made.card.get("accuracy", {})
     if json:
-        print_json({"path": str(made.path), "accuracy": made.card["accuracy"], "training": made.card["training"]})
+        print_json({"path": str(made.path), "accuracy": accuracy, "training": made.card["training"]})
         return
+    base = accuracy.get("base", {"value": math.nan, "images": 0})  # lacking only in a card that was edited by hand
     typer.echo(f"{made.path}: base accuracy {base['value']:.1%} on {base['images']} test images")
 
 

@@ -14,7 +14,7 @@ from zoo._models._small import SmallCNN
 from zoo._models._wide_resnet import WideResNet
 from zoo._torchvision import torchvision
 
-__all__ = ["MODELS", "Base", "build_network", "default_model"]
+__all__ = ["MODELS", "Base", "build_network", "default_model", "require_fit"]
 
 Shape = tuple[int, ...]
 
@@ -78,7 +78,10 @@ def build_network(
     if isinstance(model, nn.Module):
         return type(model).__name__, model
     if callable(model):
-        return getattr(model, "__name__", type(model).__name__), model(shape[0], classes)
+        name, made = getattr(model, "__name__", type(model).__name__), model(shape[0], classes)
+        if not isinstance(made, nn.Module):
+            raise ModelError(f"the factory {name} gave a {type(made).__name__}: it must return a torch.nn.Module")
+        return name, made
     if model not in MODELS:
         close = difflib.get_close_matches(str(model), MODELS, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -86,6 +89,30 @@ def build_network(
     if len(shape) == 1 and model != "mlp":
         raise ModelError(f"model {model!r} reads images, but the data are rows of {shape[0]} numbers; use 'mlp'")
     return model, MODELS[model](shape, classes)
+
+
+@torch.no_grad()
+def require_fit(name: str, network: nn.Module, shape: Shape, classes: int) -> None:
+    """The network reads what is shown and answers with one number a class, and there is something in it to train.
+
+    >>> require_fit("Linear", nn.Linear(6, 5), (6,), 2)
+    Traceback (most recent call last):
+        ...
+    zoo._errors.ModelError: the network Linear maps (2, 6) to (2, 5), not to (2, 2): ...
+    """
+    given, training = (2, *shape), network.training
+    wanted = f"a network for these data reads {shape[0]} channels or columns and gives {classes} numbers an input"
+    try:
+        answer = network.eval()(torch.zeros(given, device=next((p.device for p in network.parameters()), None)))
+    except Exception as error:  # whatever a network of the user's own may raise
+        raise ModelError(f"the network {name} cannot read inputs of shape {given} ({error}): {wanted}") from error
+    finally:
+        network.train(training)
+    found = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
+    if found != (2, classes):
+        raise ModelError(f"the network {name} maps {given} to {found}, not to {(2, classes)}: {wanted}")
+    if not any(parameter.requires_grad for parameter in network.parameters()):
+        raise ModelError(f"the network {name} has nothing to train: no parameter of it requires a gradient")
 
 
 class Base(nn.Module):
