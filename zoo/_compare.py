@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
 
-from ecm._number import Exact, exact
+from ecm._number import Exact
 from zoo._certification import Certification
-from zoo._certify import ABOUT, read_about, read_certification
+from zoo._certify import chosen_radii, find_run, read_about, read_certification
 from zoo._errors import DataError
-from zoo._load import find_model
 from zoo._model import Model
 
 Run = Certification | Model | str | os.PathLike[str]
@@ -86,7 +84,7 @@ def compare(*runs: Run, radii: Sequence[Exact] | None = None) -> Comparison:
         if isinstance(run, Certification):
             result, where = run, run.model
         else:
-            where = str(folder := run.path if isinstance(run, Model) else _folder(run))
+            where = str(folder := find_run(run))
             result = read_certification(folder)
             digests.add(read_about(folder)["data"]["test_digest"])
         name = result.model if result.model not in found else where
@@ -102,7 +100,7 @@ def compare(*runs: Run, radii: Sequence[Exact] | None = None) -> Comparison:
     if not shared:
         raise DataError("these runs have no image in common: certify them with the same limit")
     furthest = max(found.values(), key=lambda result: result.radii[-1])
-    chosen = furthest.radii if radii is None else tuple(sorted(exact(r, "radius") for r in radii))
+    chosen = furthest.radii if radii is None else chosen_radii(radii, furthest.unit)
     most = max(result.images for result in found.values())
     kept = {
         name: attrs.evolve(
@@ -111,7 +109,3 @@ def compare(*runs: Run, radii: Sequence[Exact] | None = None) -> Comparison:
         for name, result in found.items()
     }
     return Comparison(kept, most - len(shared))
-
-
-def _folder(run: str | os.PathLike[str]) -> Path:
-    return Path(run) if (Path(run) / ABOUT).exists() else find_model(run)

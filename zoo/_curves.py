@@ -122,7 +122,7 @@ def gain(run: Certification, method: str, weakest: str, radii: Floats) -> Floats
 
 def furthest(*curves: tuple[Certification, str]) -> float:
     """Where the axis of the radii ends: a little beyond the last drop of these curves and the table's last radius."""
-    return 1.02 * max(float(curves[0][0].radii[-1]), *(_last(run, method) for run, method in curves))
+    return 1.02 * max(float(curves[0][0].radii[-1]), *(_last(run, method) for run, method in curves)) or 1.0
 
 
 def _last(run: Certification, method: str) -> float:

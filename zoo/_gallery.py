@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import base64
-import decimal
-import io
 import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zoo._certification import Certification, Row
+from zoo._certify import certified_data
 from zoo._curves import METHOD_NAMES
-from zoo._data import DATASETS, Dataset, load_data
+from zoo._data import Dataset
 from zoo._errors import DataError
+from zoo._shown import down, png_address
 
 _MOST, _DIGITS = 24, 6
 
 
 def images_of(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset | str:
     """The data set whose test images were certified, or why it cannot be shown."""
-    name = about["data"]["name"]
-    if data is None and name not in DATASETS:
-        return f"The images of {name!r} are not known by name; pass the data to the report to see them here."
     try:
-        loaded = load_data(name if data is None else data, root)
+        loaded = certified_data(about, data, root)
     except DataError as error:
         if data is not None:
             raise
-        return f"The images could not be read here: {error}"
-    if loaded.test.digest != about["data"]["test_digest"]:
-        if data is not None:
-            raise DataError(f"{loaded.name}: these are not the test images that were certified (another digest)")
-        return f"The {name} found here has other test images than those that were certified."
+        return f"The images are not shown: {error}"
     if len(loaded.shape) != 3 or loaded.shape[0] not in (1, 3):
         return f"Inputs of shape {loaded.shape} are not pictures."
     return loaded
@@ -49,10 +40,10 @@ def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
     for row, levels in zip(rows, images.test.take([row.idx for row in rows]).cpu().numpy(), strict=True):
         radius = found.radius_of(row)
         text = names[row.label] if row.correct else f"{names[row.label]}, taken for {names[row.predict]}"
-        shown = "no certificate" if np.isnan(radius) else "no limit" if np.isinf(radius) else down(radius, 3)
+        shown = down(radius, 3)
         items.append(
             {
-                "src": picture(levels, images.q),
+                "src": png_address(levels, images.q),
                 "alt": f"Test image {row.idx}: {text}; certified radius: {shown}",
                 "radius": shown,
                 "cut": repr(cut(radius)),
@@ -94,40 +85,20 @@ def _seen(found: Certification, images: Dataset, row: Row) -> list[dict[str, Any
     from smoothing import Noise
 
     scheme, levels = found.scheme, images.test.take([row.idx]).cpu()
-    original = (picture(levels[0].numpy(), images.q), f"Test image {row.idx} as it is")
+    original = (png_address(levels[0].numpy(), images.q), f"Test image {row.idx} as it is")
     items: list[dict[str, Any]] = [{"pictures": [original], "text": "as it is"}]
     samples = torch.linspace(0, scheme.samples - 1, 4).round().long()
     lower, upper = Noise(scheme).bounds(levels, samples)
     for k, t in enumerate(samples.tolist()):
         pair = [
             (
-                picture(ends[0, k].reshape(scheme.shape).cpu().numpy(), 2 * images.q),
+                png_address(ends[0, k].reshape(scheme.shape).cpu().numpy(), 2 * images.q),
                 f"Sample {t}: {name} ends of the bins of test image {row.idx}",
             )
             for name, ends in (("lower", lower), ("upper", upper))
         ]
         items.append({"pictures": pair, "text": f"sample {t}: lower, upper"})
     return items
-
-
-def picture(levels: NDArray[Any], q: int) -> str:
-    """Levels (C, H, W), C = 1 or 3, as a PNG in a data address."""
-    from PIL import Image
-
-    pixels = np.round(levels.astype(np.float64) * (255 / q)).astype(np.uint8)
-    out = io.BytesIO()
-    (Image.fromarray(pixels[0]) if len(pixels) == 1 else Image.fromarray(np.moveaxis(pixels, 0, -1))).save(out, "PNG")
-    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
-
-
-def down(radius: float, digits: int = 4) -> str:
-    """A radius in so many digits, rounded down: what is printed is certified.
-
-    >>> down(0.29999), down(float("nan"))
-    ('0.2999', 'nan')
-    """
-    context = decimal.Context(prec=digits, rounding=decimal.ROUND_DOWN)
-    return f"{float(context.create_decimal_from_float(radius)):.{digits}g}"
 
 
 def cut(radius: float) -> float:

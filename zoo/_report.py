@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
+from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from markupsafe import Markup, escape
 
 from zoo._card import describe
 from zoo._certification import Certification
-from zoo._certify import ABOUT, read_about, read_certification
+from zoo._certify import find_run, read_about, read_certification
 from zoo._checkpoint import write_atomically
 from zoo._curves import (
     INK,
@@ -41,27 +42,31 @@ from zoo._curves import (
 )
 from zoo._data import Dataset
 from zoo._errors import ModelError
-from zoo._gallery import cut, down, gallery, images_of
-from zoo._load import find_model
+from zoo._gallery import cut, gallery, images_of
+from zoo._load import PRETRAINED, RUNS
+from zoo._shown import down
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from zoo._model import Model
 
 PAGE, FIGURES = "report.html", "figures"
 _MOST_ROWS, _LONG, _MOST_STOPS = 200, 100, 400
 
 
 def report(
-    run: str | os.PathLike[str],
+    run: Certification | Model | str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
     *,
     data: Any = None,
     root: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write the report of a certified run and its figures; returns the page's path (default: in the run's folder).
+    """Write the report of a certified run and its figures; returns the page's path (default: in the run's folder, for
+    a model of the package in `runs/<name>`).
 
-    `run` is the folder of the run (or a model's name). The gallery needs the images: they are found by the data set's
-    name under `root`, or given as `data`, and are used only if they are those that were certified.
+    `run` is the folder of the run, a model or its name, or what `certify` gave. The gallery needs the images: they are
+    found by the data set's name under `root`, or given as `data`, and are used only if they are those certified.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as out:
@@ -69,11 +74,11 @@ def report(
     ...     "Certified robustness of digits-l0.5-a4" in page.read_text()
     True
     """
-    folder = Path(run) if (Path(run) / ABOUT).exists() else find_model(run)
+    folder = find_run(run)
     about, found = read_about(folder), read_certification(folder)
     if not found.rows:
         raise ModelError(f"{folder} holds no finished image yet: run `ecm certify {folder}` first")
-    page = Path(out) if out is not None else folder / PAGE
+    page = Path(out) if out is not None else (RUNS / folder.name if folder.parent == PRETRAINED else folder) / PAGE
     figures = page.parent / FIGURES
     try:
         figures.mkdir(parents=True, exist_ok=True)
@@ -136,7 +141,7 @@ def _tiles(found: Certification) -> list[dict[str, str]]:
     middle = found.radii[len(found.radii) // 3]
     certified = found.certified_accuracy(middle)
     radii = [r if row.correct else 0.0 for r, row in zip(found.all_radii[found.certificate], found.rows, strict=True)]
-    median = float(np.median(np.nan_to_num(radii)))
+    median = median_low([0.0 if math.isnan(r) else r for r in radii])
     return [
         {
             "name": "base accuracy",
@@ -160,7 +165,7 @@ def _tiles(found: Certification) -> list[dict[str, str]]:
             "name": "median radius",
             "term": "radius",
             "value": down(median, 3),
-            "note": f"{found.unit.name}; a wrong prediction counts as 0",
+            "note": f"{found.unit.name}; a wrong prediction and a missing certificate count as 0",
         },
         {
             "name": "votes an image",
@@ -194,12 +199,12 @@ def _table(found: Certification) -> dict[str, Any]:
 
 
 def _curve(found: Certification) -> dict[str, Any]:
-    curves = [steps(found, method) for method in found.methods]
-    count = len(curves[0][0])
-    kept = np.unique(np.linspace(0, max(0, count - 1), min(_MOST_ROWS, count)).astype(int))
+    radii = [steps(found, method)[0] for method in found.methods]
+    most = max(map(len, radii))  # a stronger method may certify images that a weaker one does not certify at all
+    certified = most - np.unique(np.linspace(0, max(0, most - 1), min(_MOST_ROWS, most)).astype(int))
     rows = [
-        [f"{100 * curves[0][1][k]:.2f}", *(down(radii[k]) if k < len(radii) else "" for radii, _ in curves)]
-        for k in kept
+        [f"{100 * count / found.images:.2f}", *(down(one[-count]) if count <= len(one) else "" for one in radii)]
+        for count in certified.tolist()
     ]
     wide, narrow = certified_curve(found), certified_curve(found, narrow=True)
     return {

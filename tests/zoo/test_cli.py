@@ -106,6 +106,8 @@ def test_an_empty_list_says_how_to_begin(tmp_path: Path) -> None:
         (["train", "z**2"], 2, "not concave"),
         (["train", "z**0.5/3", "-d", "mnits"], 2, "did you mean 'mnist'"),
         (["train", "z**0.5/3", "--model", "resnet81"], 2, "did you mean 'resnet18'"),
+        (["train", "z**0.5/3", "--set", "shift=no"], 2, "shift = 'no': write true or false"),
+        (["compare", "model", "model", "--plot", "curves.pdf"], 2, "ends in none of .png, .svg"),
         (["frobnicate"], 2, "No such command"),
     ],
 )

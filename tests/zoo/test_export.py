@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import zoo
 from tests.zoo.models import tiny_data, tiny_model
-from zoo import CertifyError, TrainingError
+from zoo import CertifyError, DataError, TrainingError
 from zoo._export import export
 
 
@@ -56,8 +57,18 @@ def test_an_image_without_votes_is_named(documents: list[Path]) -> None:
 
 def test_another_image_of_the_same_number_is_refused(documents: list[Path], tmp_path: Path) -> None:
     """Votes belong to the bytes of an image, not to its number."""
-    with pytest.raises(CertifyError, match="not the image"):
+    with pytest.raises(DataError, match="not the test images that were certified"):
         export(documents[0].parent.parent / "model", [0, 1, 2, 3], tmp_path, data=tiny_data(seed=1))
+
+
+def test_no_network_is_needed(documents: list[Path], tmp_path: Path) -> None:
+    """A model of the user's own class, of which only scheme, votes and table are there, gives the same document."""
+    model = documents[0].parent.parent / "model"
+    for name in ("scheme.json", "certify.json", "certify.tsv"):
+        (tmp_path / name).write_bytes((model / name).read_bytes())
+    shutil.copytree(model / "votes", tmp_path / "votes")
+    (again,) = export(zoo.read_certification(tmp_path), [3], tmp_path / "again", data=tiny_data())
+    assert again.read_bytes() == documents[1].read_bytes()
 
 
 def test_the_pixel_threat_is_a_word_away(tmp_path: Path) -> None:

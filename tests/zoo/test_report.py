@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import attrs
 import pytest
 
 from tests.zoo.models import tiny_data, tiny_model
-from zoo import DataError, Dataset, ModelError, certify, report
+from zoo import CheckpointError, DataError, Dataset, ModelError, certify, load, report, train
+from zoo._certify import find_run
+from zoo._curves import steps
+from zoo._report import _curve
 
 
 class Page(HTMLParser):
@@ -115,6 +120,69 @@ def test_without_the_images_the_page_says_so(tmp_path: Path) -> None:
     assert "pass the data" in report(model.path).read_text()
     with pytest.raises(DataError, match="not the test images"):
         report(model.path, data=tiny_data(seed=1))
+
+
+@pytest.mark.parametrize("formula", ["z**0.5/2", "sign(z)", "sign(z)/3", "1 - exp(-z)"])
+def test_a_run_without_any_certificate_has_an_honest_page(tmp_path: Path, formula: str) -> None:
+    """Every vote unsure, one radius of 0: nothing is certified, and the page says so in numbers and words."""
+    model = tiny_model(tmp_path / "model", formula)
+    found = certify(model, tiny_data(), progress=False, limit=1, radii=[0], tolerance=1e9)
+    text = report(found, data=tiny_data()).read_text()
+    assert found.certified_accuracy(0).correct == 0
+    assert "Without any certificate: 1" in text
+    assert ">no certificate<" in text
+    assert ">nan<" not in text
+    assert not Page(text).open
+
+
+def test_a_radius_without_limit_is_called_so(tmp_path: Path) -> None:
+    """A metric that may change everything freely hides everything: one class everywhere, no number stands for it."""
+    model = tiny_model(tmp_path / "model", "0")
+    found = certify(model, tiny_data(), progress=False)
+    assert all(row.balls["vote_aware"].everywhere for row in found.rows)
+    text = report(model, data=tiny_data()).read_text()
+    assert "no limit" in text
+    assert "1.79" not in text
+    assert ">inf<" not in text
+
+
+def test_every_method_is_tabulated_at_its_own_share(tmp_path: Path) -> None:
+    """Where the paper's formula certifies fewer images than the others, each radius stands beside the right share."""
+    model = tiny_model(tmp_path / "model")
+    found = certify(model, tiny_data(), progress=False)
+    right = next(k for k, row in enumerate(found.rows) if row.correct)
+    rows, balls = list(found.rows), found.rows[right].balls
+    paper = attrs.evolve(balls["paper"], radius=None, closed=False)
+    rows[right] = attrs.evolve(rows[right], balls={**balls, "paper": paper})
+    fewer = attrs.evolve(found, rows=tuple(rows))
+    table = _curve(fewer)["rows"]
+    assert len(table) == len(steps(fewer, "vote_aware")[0]) == len(steps(fewer, "paper")[0]) + 1
+    for share, *radii in table:
+        for method, radius in zip(fewer.methods, radii, strict=True):
+            found_share = 100 * fewer.certified_accuracy(radius or 0, method).share
+            assert (found_share > float(share) - 0.01) == bool(radius)
+
+
+def test_the_package_is_not_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report of a model that comes with the package goes to `runs`; one certified again there is the one shown."""
+    monkeypatch.chdir(tmp_path)
+    assert report("digits-l0.5-a4") == Path("runs/digits-l0.5-a4/report.html")
+    found = certify("digits-l0.5-a4", limit=2, certificate="paper", progress=False)
+    assert found.folder == Path("runs/digits-l0.5-a4") == find_run("digits-l0.5-a4") == find_run(load("digits-l0.5-a4"))
+    with pytest.raises(CheckpointError, match="certification of another model"):
+        train("z**0.5/4", "digits", epochs=1, progress=False)
+
+
+@pytest.mark.parametrize("entry", ["card", "data", "tolerance"])
+def test_a_description_edited_by_hand_is_refused(tmp_path: Path, entry: str) -> None:
+    """What is missing is named, and what to do."""
+    model = tiny_model(tmp_path / "model")
+    certify(model, tiny_data(), progress=False, limit=1)
+    about = json.loads((model.path / "certify.json").read_text())
+    del about[entry]
+    (model.path / "certify.json").write_text(json.dumps(about))
+    with pytest.raises(ModelError, match=rf"lacks the entry {entry}.*: delete it and certify again"):
+        report(model.path)
 
 
 def test_a_run_without_rows_has_no_report(tmp_path: Path) -> None:

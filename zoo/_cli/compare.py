@@ -27,6 +27,8 @@ def compare(
 
         ecm compare runs/digits-l0.5-a3 runs/digits-l0.5-a6 -r 0.5 -r 1 --plot curves.png
     """
+    if plot is not None and plot.suffix not in (".png", ".svg"):
+        raise typer.BadParameter(f"{plot} ends in none of .png, .svg", param_hint="--plot")
     from zoo._compare import compare as side_by_side
 
     found = side_by_side(*runs, radii=radius)

@@ -17,6 +17,9 @@ def export(
         list[int], typer.Option("--image", "-i", min=0, show_default=False, help="A test image, again for each.")
     ],
     out: Annotated[Path, typer.Option(help="The folder for the documents.")] = Path("certificates"),
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", "-d", help="Where the images are.", show_default="the run's")
+    ] = None,
     data: DataRoot = None,
     json: AsJSON = False,
 ) -> None:
@@ -32,7 +35,7 @@ def export(
     from zoo._export import CHECKER, FACTS
     from zoo._export import export as write
 
-    documents = write(model, image, out, root=data)
+    documents = write(model, image, out, data=dataset, root=data)
     if json:
         print_json({"documents": [str(path) for path in documents]})
         return

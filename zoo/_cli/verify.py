@@ -66,13 +66,13 @@ def verify(
             quick=quick,
             progress=status.update,
         )
-    if html is not None:
-        html.write_text(page(report), encoding="utf-8")
     if json:
         typer.echo(report.to_json())
     else:
         show(report, Console())
-        if html is not None:
+    if html is not None:  # last: a place that cannot be written does not cost the report
+        html.write_text(page(report), encoding="utf-8")
+        if not json:
             typer.echo(f"written to {html}")
     if not report.passed:
         raise typer.Exit(1)
