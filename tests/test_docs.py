@@ -7,6 +7,7 @@ import doctest
 import importlib
 import importlib.util
 import io
+import json
 import os
 import re
 import shlex
@@ -145,6 +146,30 @@ def test_generated_files_are_in_step(file: str) -> None:
     """The notebook is the tutorial, the reference is the help texts, the benchmarks are those stored: else run
     `python docs/generate.py`."""
     assert (DOCS / file).read_text() == _module("generate").FILES[file]()
+
+
+def test_the_numbers_that_prose_repeats_are_those_measured() -> None:
+    """What README and the page of designs say about budgets and allocations is in the stored benchmarks."""
+    parts = json.loads((ROOT / "benchmarks" / "results.json").read_text())["parts"]
+    readme, designs = (" ".join(page.read_text().split()) for page in (ROOT / "README.md", DOCS / "designs.md"))
+    (half,) = [
+        row for row in parts["allocation"]["found"]["solved"] if (row["g"], row["method"]) == ("z**(1/2)", "exact")
+    ]
+    assert half["seconds"] < 0.1
+    assert f"the proven optimum, eps = {half['eps']:.4f}".replace("0.", ".") in readme
+    budgets = {row["g"]: row for row in parts["designs"]["found"]["budgets"] if row["eps"] == 0.02}
+    root, cube = budgets["z**0.5"], budgets["z**(1/3)"]
+    assert f"| 1000 alpha | {root['aperiodic']} alpha" in readme
+    assert f"{root['aperiodic']} alpha (p = 1/2) and {cube['aperiodic']} alpha (p = 1/3)" in designs
+    assert f"needs {root['periodic']} and {cube['periodic']} alpha" in designs
+    found = [row["fast"] * row["budget"] for row in parts["designs"]["found"]["accuracy"]]
+    assert f"ends {min(found):.1f} to {max(found):.1f} outcomes below" in designs
+    better = [(row["fast"] - row["thorough"]) * row["budget"] for row in parts["designs"]["found"]["accuracy"]]
+    assert f"{min(better):.2f} to {max(better):.2f} outcomes closer" in designs
+    cases = parts["designs"]["found"]["optimality"]
+    total = sum(row["cases"] for row in cases)
+    assert all(row["cases"] == row["search"] == row["bound"] for row in cases)
+    assert f"are {total} cases" in designs
 
 
 @pytest.mark.parametrize("helper", ["readable", "formulas"])
