@@ -257,6 +257,21 @@ def test_damaged_images_and_folders_are_named(folder: Path) -> None:
         load_data(folder / "train" / "cat")
 
 
+def test_a_damaged_image_met_by_a_worker_is_named_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker process sends the text of its traceback along; the user gets the sentence."""
+    (folder / "train" / "cat" / "0.jpg").write_bytes(b"broken")
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    split = load_data(folder).train
+    with pytest.raises(DataError, match=r"^\S*0.jpg is no readable image .*; replace or delete it$"):
+        next(split.batches([torch.zeros(64, dtype=torch.int64)], Augmentation(), (0, 0)))
+
+
+def test_the_folder_one_stands_in_has_a_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in `runs` is named after it."""
+    monkeypatch.chdir(folder)
+    assert load_data(".").name == folder.name
+
+
 def test_unknown_names_and_missing_data_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A close name is suggested; a download that fails says where the files belong."""
     with pytest.raises(DataError, match="did you mean 'cifar10'"):

@@ -40,8 +40,9 @@ def load_folder(path: Path, *, size: int = 224, name: str | None = None) -> Data
     if extra:
         raise DataError(f"{test} has classes that {train} does not have: {', '.join(extra[:5])}")
     first, second = (_listed(folder, names, size) for folder in (train, test))
-    source = {"folder": path.name, "digest of": "file names and sizes"}
-    return Dataset(name or path.name, first, second, 255, tuple(names), Augmentation(shift=1, flip=True), source)
+    title = path.resolve().name
+    source = {"folder": title, "digest of": "file names and sizes"}
+    return Dataset(name or title, first, second, 255, tuple(names), Augmentation(shift=1, flip=True), source)
 
 
 def _listed(folder: Path, names: Sequence[str], size: int) -> ImageFiles:
@@ -96,7 +97,10 @@ class ImageFiles:
         wanted = [[int(k) for k in batch] for batch in order]
         seed = None if augment == Augmentation() else key
         workers = min(8, os.cpu_count() or 1) if sum(map(len, wanted)) >= 64 else 0
-        return iter(DataLoader(_Reader(self.files, self.size, seed), batch_sampler=wanted, num_workers=workers))
+        try:
+            yield from DataLoader(_Reader(self.files, self.size, seed), batch_sampler=wanted, num_workers=workers)
+        except DataError as error:  # a worker's comes with the text of its traceback
+            raise DataError(str(error).strip().splitlines()[-1].removeprefix("zoo._errors.DataError: ")) from None
 
 
 class _Reader(TorchDataset[Tensor]):
