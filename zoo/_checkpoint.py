@@ -77,11 +77,22 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Tensors and facts (JSON) in one file, with a digest of both."""
+    """Tensors and facts (JSON) in one file, with a digest of both; equal content gives equal bytes."""
     flat = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     text = json.dumps(dict(facts), sort_keys=True)
     header = {"format": FORMAT, "facts": text, "sha256": _digest(flat, text)}
-    write_atomically(path, to_bytes(flat, metadata=header))
+    write_atomically(path, _ordered(to_bytes(flat, metadata=header)))
+
+
+def _ordered(content: bytes) -> bytes:
+    """The same safetensors file with its metadata in order: the library writes them in an order of chance, and a model
+    is known by the sha256 of its file."""
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
+    return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
 
 def load_tensors(path: Path, *, advice: str = _ADVICE) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -366,6 +366,19 @@ def test_the_average_follows_weights_and_running_statistics() -> None:
     assert Average(norm, 0.0).state["weight"].data_ptr() == norm.weight.data_ptr()
 
 
+def test_equal_tensors_and_facts_are_equal_files(tmp_path: Path) -> None:
+    """A model is known by the sha256 of its weights: the same run again, or resumed, is the same model."""
+    tensors = {"b": torch.arange(3.0), "a": torch.ones(2, 2, dtype=torch.bfloat16), "n": torch.tensor(7)}
+    contents = set()
+    for k in range(8):
+        save_tensors(tmp_path / str(k), tensors, {"text": 'é "x"', "step": 1})
+        contents.add((tmp_path / str(k)).read_bytes())
+    assert len(contents) == 1
+    again, facts = load_tensors(tmp_path / "0")
+    assert facts == {"text": 'é "x"', "step": 1}
+    assert all(torch.equal(again[name], value) for name, value in tensors.items())
+
+
 def test_checkpoints_are_whole_or_refused(tmp_path: Path) -> None:
     """Truncated, changed by a bit, or another kind of file: each is refused, and what was saved comes back."""
     path = tmp_path / "state.safetensors"
