@@ -33,7 +33,7 @@ from zoo._data import DATASETS, Dataset, load_data
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
 from zoo._load import PRETRAINED, RUNS, VOTES, find_model, load
-from zoo._model import CARD, SCHEME, Model, read_card, read_scheme
+from zoo._model import CARD, SCHEME, Model, read_card, read_scheme, require_unchanged
 from zoo._tolerance import measured_tolerance, recorded_tolerance, require_same_machine
 from zoo._tsv import MEANING, Table
 
@@ -87,6 +87,7 @@ def certify(
             f"tolerance = {tolerance!r}: write a difference of two logits >= 0, or leave it out to measure it"
         )
     trained = model if isinstance(model, Model) else load(model)
+    require_unchanged(trained)
     loaded = fitting_data(trained, data, root)
     order = image_order(len(loaded.test))[:limit]
     folder = _folder(trained, out)
@@ -176,7 +177,7 @@ def _execute(run: _Run, order: NDArray[np.int64], here: Workers, progress: bool)
     split, classifier = run.data.test, run.classifier
     voted = set(run.record.read()["index"].tolist())
     here.wait()  # everybody has read before anybody writes
-    size = classifier.group
+    size = len(order) if set(order.tolist()) <= voted else classifier.group  # asking for it evaluates the base
     groups = [order[i : i + size] for i in range(0, len(order), size)]
     groups = [group for group in groups if not set(group.tolist()) <= voted][here.rank :: here.world]
     with _rows(run, here) as write, run.record.writer(here.rank) as writer:

@@ -78,7 +78,9 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Tensors and facts (JSON) in one file, with a digest of both; equal content gives equal bytes."""
-    flat = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    flat = {
+        name: value.detach().to("cpu", copy=True).contiguous() for name, value in tensors.items()
+    }  # tied ones apart
     text = json.dumps(dict(facts), sort_keys=True)
     header = {"format": FORMAT, "facts": text, "sha256": _digest(flat, text)}
     write_atomically(path, _ordered(to_bytes(flat, metadata=header)))

@@ -78,6 +78,18 @@ class Model:
         return cls(path, base.eval(), scheme, card)
 
 
+def require_unchanged(model: Model) -> None:
+    """The network in memory is that of the folder: its votes are filed under the sha256 of the weights there."""
+    saved, _ = load_tensors(model.path / WEIGHTS, advice=f"restore it, or {AGAIN}")
+    now = model.base.state_dict()
+    same = saved.keys() == now.keys() and all(torch.equal(value, now[name].cpu()) for name, value in saved.items())
+    if not same or file_sha256(model.path / WEIGHTS) != model.card["weights"]:
+        raise ModelError(
+            f"{model.path} holds other weights than this model has in memory: load it again, or vote with "
+            "smoothing.SmoothedClassifier if the network was changed by you"
+        )
+
+
 def write_model(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any]) -> Model:
     """Weights, scheme and card into the folder, the card last: a folder with a card is complete."""
     write_atomically(path / SCHEME, scheme.to_json().encode())

@@ -295,7 +295,7 @@ def _watch(run: Run, average: Average) -> float:
 
     class Averaged(nn.Module):
         def forward(self, shown: Tensor) -> Any:
-            return torch.func.functional_call(run.base, average.state, (shown,))
+            return torch.func.functional_call(run.base, average.state, (shown,), tie_weights=False)
 
     run.base.eval()
     accuracy = base_accuracy(Averaged(), run.noise, run.data.test, LIVE_IMAGES, seed=run.seed)

@@ -219,14 +219,25 @@ def test_a_record_is_not_continued_where_its_votes_would_be_others(model: Model,
     if change == "jitter":  # what a batch holds moves the logits of all of it
         layer.register_forward_hook(lambda _, shown, logits: logits + 0.01 * shown[0].mean())
     else:
-        with torch.no_grad():
-            layer.weight.neg_()
-            layer.bias.neg_()
+        layer.register_forward_hook(lambda _, shown, logits: -logits)
     words = {"jitter": r"begun with the tolerance .*asks for", "network": "holds votes that the network does not cast"}
     with pytest.raises(CertifyError, match=words[change]):
         certify(model, tiny_data(), progress=False)
     assert (model.path / "votes" / "rank-00000.rows").read_bytes() == before
     assert certify(model, tiny_data(), progress=False, limit=2).images == 2  # nothing to vote on
+
+
+def test_votes_are_of_the_weights_in_the_folder(tmp_path: Path, model: Model) -> None:
+    """A network changed in memory, or a folder whose weights were replaced meanwhile, gets no votes or accuracies."""
+    changed = load(model.path)
+    with torch.no_grad():
+        changed.base.network[-1].bias += 1
+    with pytest.raises(ModelError, match="holds other weights than this model has in memory: load it again"):
+        run(changed)
+    tiny_model(model.path, seed=1)
+    with pytest.raises(ModelError, match="holds other weights"):
+        run(model)
+    assert "certification" not in load(model.path).card
 
 
 def test_the_folder_of_another_model_or_run_is_not_spoilt(tmp_path: Path, model: Model) -> None:

@@ -266,6 +266,19 @@ def test_a_run_of_another_network_is_not_continued(finished: bool, table: Datase
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.suffix == ".safetensors"}
 
 
+def test_tied_weights_train_and_are_saved(table: Dataset, tmp_path: Path) -> None:
+    """Two layers may share a matrix, as language models do."""
+
+    def tied(columns: int, classes: int) -> nn.Module:
+        network = nn.Sequential(nn.Linear(columns, columns), nn.Linear(columns, columns), nn.Linear(columns, classes))
+        network[1].weight = network[0].weight
+        return network
+
+    model = train(METRIC, table, model=tied, out=tmp_path, **TINY)
+    again = load(tmp_path, base=tied(12, 2))
+    assert torch.equal(again.base.network[1].weight, model.base.network[0].weight)
+
+
 def test_one_process_trains_in_a_folder(table: Dataset, tmp_path: Path) -> None:
     """Another one is refused before it removes or writes anything."""
     (tmp_path / ".weights.safetensors.1.part").write_text("of the process at work")
