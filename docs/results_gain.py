@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from zoo._experiments._checks import paired_interval
 from zoo._experiments._table import certified_images
 
 PROTOTYPE = (5.0, 8.0)  # points that a prototype of the vote-aware certificate gained at mid radii
+DISTANCES = tuple(Fraction(k, 10) for k in range(6))  # a unanimous vote reaches d = 1/2
 PROTOTYPE_POWER = (Fraction(1, 2), Fraction(9))  # with this p and alpha, and B = 1000 alpha
 
 Power = tuple[Fraction, Fraction]
@@ -74,13 +76,6 @@ def _design(run: Run) -> str:
     return f"{run.certification.scheme.design.kind}, B = {run.per_alpha:.4g} alpha"
 
 
-def _growth(run: Run) -> str:
-    """How many times larger the vote-aware ball is, in the metric: median and quartiles over the certified images."""
-    balls = [row.balls for row in run.certification.rows if row.correct and row.balls["paper"].radius]
-    low, median, high = statistics.quantiles((b["vote_aware"].radius / b["paper"].radius for b in balls), n=4)
-    return f"{float(median):.2f} <small>{float(low):.2f}–{float(high):.2f}</small>"
-
-
 def gain_table(power: Power, runs: list[Run]) -> dict[str, Any]:
     """Gains by radius, a row a design."""
     radii, rows = _radii(power), []
@@ -88,10 +83,24 @@ def gain_table(power: Power, runs: list[Run]) -> dict[str, Any]:
         gains = [_gain(run, radius) for radius in radii]
         cells = [difference(gain.value, gain.interval) for gain in gains]
         cells = [f"**{cell}**" if gain.middle else cell for cell, gain in zip(cells, gains, strict=True)]
-        result = run.certification
-        rows.append([_design(run), str(result.scheme.samples), str(result.images), _growth(run), *cells])
-    head = ["design", "votes", "images", "ball, times", *map(plain, radii)]
+        rows.append([_design(run), str(run.certification.scheme.samples), str(run.certification.images), *cells])
+    head = ["design", "votes", "images", *map(plain, radii)]
     return {"p": power[0], "alpha": power[1], "table": table(head, rows)}
+
+
+def growth_table(groups: dict[Power, list[Run]]) -> str:
+    """How many times larger the vote-aware ball is, by the metric radius of the paper's: medians, and of how many."""
+    rows = []
+    for (p, alpha), runs in groups.items():
+        for run in (run for run in runs if round(run.per_alpha) in (PER_ALPHA, 1000)):
+            balls = [row.balls for row in run.certification.rows if row.correct and row.balls["paper"].radius]
+            cells = []
+            for low, high in pairwise(DISTANCES):
+                times = [b["vote_aware"].radius / b["paper"].radius for b in balls if low < b["paper"].radius <= high]
+                cells.append(f"{float(statistics.median(times)):.2f} <small>of {len(times)}</small>" if times else "")
+            rows.append([str(p), str(alpha), _design(run), *cells])
+    spans = [f"d = {plain(low)} to {plain(high)}" for low, high in pairwise(DISTANCES)]
+    return table(["p", "alpha", "design", *spans], rows)
 
 
 def prototype(groups: dict[Power, list[Run]]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import jinja2
 from results_budget import budget, budget_figures
-from results_gain import by_power, gain_figures, gain_table, largest, prototype
+from results_gain import by_power, gain_figures, gain_table, growth_table, largest, prototype
 from results_records import MAIN, RECORDS, Found, Run, find, read_run, recipe, runs_in, shipped
 from results_text import difference, listed, percent, plain, table, with_interval
 
@@ -44,6 +44,7 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
         "verdicts": _verdicts(experiments),
         "experiments": [_experiment(one) for one in experiments.values()],
         "gains": [gain_table(power, runs) for power, runs in groups.items()],
+        "growth": growth_table(groups),
         "prototype": prototype(groups),
         "budget": budget(experiments.get("budgets")),
         "recipe": _recipe(recipe(records)),
