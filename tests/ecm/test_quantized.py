@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecm._errors import ECMError
+from ecm._grid_number import GridNumber
 from ecm._profile import Profile
-from ecm._quantized import GridNumber, QuantizedLaw
+from ecm._quantized import QuantizedLaw
 from ecm.strategies import concave_tables
 
 FORMULAS = [
