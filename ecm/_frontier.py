@@ -1,12 +1,10 @@
-"""How eps falls with the budget: eps*(B) for chosen budgets, and the smallest budget for a wanted eps."""
+"""The smallest budget of a periodic allocation for a wanted eps, proved by ruling out whole ranges of budgets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import ceil
 from typing import TYPE_CHECKING
 
-from ecm._allocation import Allocation, allocate
 from ecm._dynamic import climb
 from ecm._errors import AllocationError
 from ecm._number import Exact
@@ -14,16 +12,6 @@ from ecm._tube import Tube, as_epsilon, check_size
 
 if TYPE_CHECKING:
     from ecm._profile import Profile
-
-
-def frontier(profile: Profile, budgets: Iterable[int], q: int = 255) -> tuple[Allocation, ...]:
-    """The best periodic allocation for each budget, in the order given; eps*(B) is not monotone in B.
-
-    >>> from ecm._profile import Profile
-    >>> [round(best.eps, 4) for best in frontier(Profile.from_expr("sqrt(z)"), [400, 500, 1000])]
-    [0.0347, 0.0431, 0.0172]
-    """
-    return tuple(allocate(profile, budget, q) for budget in budgets)
 
 
 def smallest_budget(profile: Profile, epsilon: Exact, q: int = 255, *, limit: int | None = None) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ecm._allocation import Allocation, allocate, verify_allocation
 from ecm._errors import AllocationError, ECMError
-from ecm._frontier import frontier, smallest_budget
+from ecm._frontier import smallest_budget
 from ecm._profile import Profile
 from ecm.strategies import budgets, concave_tables
 
@@ -215,8 +215,8 @@ def test_smallest_budget_limits() -> None:
         smallest_budget(SQRT, 0.01, limit=100)
 
 
-def test_frontier_is_not_monotone() -> None:
+def test_more_outcomes_may_be_worse() -> None:
     """400 outcomes come closer to sqrt than 500 at q = 255."""
-    at_400, at_500 = frontier(SQRT, [400, 500])
+    at_400, at_500 = allocate(SQRT, 400), allocate(SQRT, 500)
     assert at_400.eps < at_500.eps
     assert np.all(np.diff(at_400.N, 2) <= 0)
