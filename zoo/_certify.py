@@ -66,7 +66,8 @@ def certify(
     sorted by class are not a problem. `radii` (l_p radii where g = z**p/alpha, else metric distances) are those of the
     table. `certificate` is "strongest" (the vote-aware one), or "paper", "integer", "vote_aware"; the weaker ones are
     computed along with it, from the same votes. A vote whose two best logits differ by at most `tolerance` is unsure
-    and counts against the prediction; by default that is measured on this machine when the record is begun.
+    and counts against the prediction; by default that is measured on this machine when the record is begun, and
+    checked where the record goes on.
     `batch_size` is the number of noisy inputs in one call of the network; by default what suits it. `root` is where the
     files of a named data set lie (`--data` on the command line).
 

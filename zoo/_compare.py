@@ -70,7 +70,7 @@ def compare(*runs: Run, radii: Sequence[Exact] | None = None) -> Comparison:
 
     They must count radii in the same unit and be of the same test images: by folder the digests of the test splits
     are compared, and only images with the same index and label are counted. `radii` defaults to those of the run that
-    reaches furthest.
+    reaches furthest. Runs that report different certificates are named with them.
 
     >>> print(compare("digits-l0.5-a4", "digits-l0.5-a4", radii=[0, 1]))
     359 images that all runs share; certified accuracy (%) by l_1/2 radius
@@ -102,8 +102,9 @@ def compare(*runs: Run, radii: Sequence[Exact] | None = None) -> Comparison:
     furthest = max(found.values(), key=lambda result: result.radii[-1])
     chosen = furthest.radii if radii is None else chosen_radii(radii, furthest.unit)
     most = max(result.images for result in found.values())
+    mixed = len({result.certificate for result in found.values()}) > 1
     kept = {
-        name: attrs.evolve(
+        f"{name}, {result.certificate}" if mixed else name: attrs.evolve(
             result, rows=tuple(row for row in result.rows if (row.idx, row.label) in shared), radii=chosen
         )
         for name, result in found.items()

@@ -31,6 +31,15 @@ def test_only_shared_images_are_counted(tmp_path: Path) -> None:
     assert "14 that not all runs have" in repr(found)
 
 
+def test_different_certificates_are_not_compared_in_silence(tmp_path: Path) -> None:
+    """A run that reports the paper's certificate beside one that reports the strongest: each says which."""
+    certify(tiny_model(tmp_path / "a"), tiny_data(), limit=3, certificate="paper", progress=False, tolerance=1e-4)
+    run(tmp_path / "b")
+    both = compare(tmp_path / "a", tmp_path / "b")
+    assert list(both.runs) == ["a, paper", "b, vote_aware"]
+    assert "a, paper" in repr(both)
+
+
 def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     """Two folders with the same last name keep their paths."""
     for parent in ("x", "y"):
