@@ -49,9 +49,11 @@ def test_sizes_are_what_the_names_promise() -> None:
 
 
 def test_own_modules_and_factories_are_taken() -> None:
-    """A module is used as it is; a factory gets (in_channels, num_classes), as timm's do."""
+    """A module is copied as it is; a factory gets (in_channels, num_classes), as timm's do."""
     module = nn.Flatten()
-    assert build_network(module, (6, 4, 4), 3) == ("Flatten", module)
+    name, network = build_network(module, (6, 4, 4), 3)
+    assert (name, type(network)) == ("Flatten", nn.Flatten)
+    assert network is not module  # a copy
 
     def pooled(in_channels: int, num_classes: int) -> nn.Module:
         return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(in_channels, num_classes))

@@ -266,6 +266,19 @@ def test_a_run_of_another_network_is_not_continued(finished: bool, table: Datase
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.suffix == ".safetensors"}
 
 
+def test_a_module_serves_for_many_runs(table: Dataset, tmp_path: Path) -> None:
+    """Training leaves the user's module as it was: the next run with it does not begin where the last one ended."""
+    torch.manual_seed(0)
+    network = nn.Linear(12, 2)
+    before = network.weight.detach().clone()
+    first, second = (train(METRIC, table, model=network, out=tmp_path / name, **TINY) for name in "ab")
+    assert torch.equal(network.weight, before)
+    assert first.card["weights"] == second.card["weights"]
+    network.held = (f for f in ())  # a generator has no copy
+    with pytest.raises(ModelError, match=r"cannot be copied .*: pass a function that makes it"):
+        train(METRIC, table, model=network, out=tmp_path / "c", **TINY)
+
+
 def test_tied_weights_train_and_are_saved(table: Dataset, tmp_path: Path) -> None:
     """Two layers may share a matrix, as language models do."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import math
 from collections.abc import Callable
@@ -69,14 +70,19 @@ def build_network(
 ) -> tuple[str, nn.Module]:
     """A name for the card and the network for what a representation shows, of shape (channels, H, W) or (columns,).
 
-    `model` is a name in `MODELS`, a module (taken as it is), or a factory `fn(in_channels, num_classes)`.
+    `model` is a name in `MODELS`, a module (a copy is taken: the user's stays as it is, for another run too), or a
+    factory `fn(in_channels, num_classes)`.
 
     >>> name, network = build_network("mlp", (24,), 3)
     >>> name, tuple(network(torch.zeros(5, 24)).shape)
     ('mlp', (5, 3))
     """
     if isinstance(model, nn.Module):
-        return type(model).__name__, model
+        name = type(model).__name__
+        try:
+            return name, copy.deepcopy(model)
+        except Exception as error:  # whatever a module of the user's own may hold
+            raise ModelError(f"the network {name} cannot be copied ({error}): pass a function that makes it") from error
     if callable(model):
         name, made = getattr(model, "__name__", type(model).__name__), model(shape[0], classes)
         if not isinstance(made, nn.Module):
