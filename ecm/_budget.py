@@ -17,6 +17,7 @@ from ecm._design import Kind
 from ecm._errors import DesignError
 from ecm._greedy import worst_gap
 from ecm._number import exact
+from ecm._outcomes import whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,7 +153,7 @@ def smallest_budget(
     >>> smallest_budget(metric, 0.1, q=64), smallest_budget(metric, 0.1, q=64, kind="periodic")
     (22, 74)
     """
-    wanted = exact(epsilon, "epsilon")
+    wanted, q = exact(epsilon, "epsilon"), whole(q)
     if wanted < 0 or (wanted == 0 and limit is None):
         raise DesignError(f"epsilon = {epsilon}: write a positive number, or 0 with a limit=")
     most = limit if limit is not None else ceil((q * q + q) / (2 * wanted))

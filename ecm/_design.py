@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecm._construct import LARGEST_SEARCH, VERSION, Effort, construct, steps_for
-from ecm._errors import DesignError
-from ecm._outcomes import Outcomes
+from ecm._errors import DesignError, ECMError
+from ecm._outcomes import Outcomes, whole
 
 if TYPE_CHECKING:
     from ecm._metric import ECM
@@ -33,6 +34,8 @@ def _frozen_weights(
 
 
 def _frozen_provenance(provenance: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(provenance, Mapping):
+        raise DesignError(f"provenance = {provenance!r}: write a mapping of what is to be remembered")
     return MappingProxyType(dict(provenance))
 
 
@@ -55,14 +58,16 @@ class Design:
     """
 
     metric: ECM
-    q: int
-    budget: int
+    q: int = attrs.field(converter=whole)
+    budget: int = attrs.field(converter=whole)
     outcomes: tuple[Outcomes, ...]
     kind: Kind = "aperiodic"
     weights: tuple[Mapping[int, int], ...] | None = attrs.field(default=None, converter=_frozen_weights)
     provenance: Mapping[str, Any] = attrs.field(factory=dict, converter=_frozen_provenance)
 
     def __attrs_post_init__(self) -> None:
+        if self.budget < 1:
+            raise DesignError(f"budget = {self.budget}: a design has a whole number of outcomes, at least 1")
         for outcomes in self.outcomes:
             if (outcomes.q, outcomes.budget) != (self.q, self.budget):
                 raise DesignError(f"{outcomes} does not belong to a design with q = {self.q} and budget {self.budget}")
@@ -196,12 +201,17 @@ class Design:
         """
         data = _parse(text)
         maps = None
-        if "weights" in data:
-            maps = [{int(j): w for j, w in m.items()} for m in data["weights"]]
-            lists = [Outcomes.from_weights(m, data["q"], data["budget"]) for m in maps]
-        else:
-            lists = [Outcomes.from_rows(rows, data["q"], data["budget"]) for rows in data["rows"]]
-        return cls._from_header(data, lists, maps)
+        try:
+            if "weights" in data:
+                maps = [{int(j): index(w) for j, w in m.items()} for m in data["weights"]]
+                lists = [Outcomes.from_weights(m, data["q"], data["budget"]) for m in maps]
+            else:
+                lists = [Outcomes.from_rows(rows, data["q"], data["budget"]) for rows in data["rows"]]
+            return cls._from_header(data, lists, maps)
+        except ECMError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise DesignError(f"not a design in JSON ({error!r}): pass what Design.to_json wrote") from error
 
     def save(self, path: str | Path) -> None:
         """Write the design as a compressed npz file (exactly at `path`)."""
@@ -233,11 +243,11 @@ class Design:
             maps = None
             if data["kind"] == "periodic":
                 maps = [dict(arrays[f"weights{i}"].tolist()) for i in range(count)]
-        except FileNotFoundError:
+            return cls._from_header(data, lists, maps)
+        except (FileNotFoundError, ECMError):
             raise
         except Exception as error:  # zip, zlib, numpy and json each raise their own on damaged bytes
             raise DesignError(f"{path} is not a readable design file ({error}): build the design again") from error
-        return cls._from_header(data, lists, maps)
 
     @classmethod
     def _from_header(
@@ -276,7 +286,7 @@ def _parse(text: str) -> dict[str, Any]:
     try:
         data: dict[str, Any] = json.loads(text)
         known = data["format"] == FORMAT
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DesignError(f"not a design in JSON ({error!r}): pass what Design.to_json wrote") from error
     if not known:
         raise DesignError(f"format {data['format']!r} is not {FORMAT!r}: build the design again with this version")
@@ -302,9 +312,11 @@ def make_design(
     >>> make_design(ECM.from_expr("z**0.5"), 16, q=16).kind
     'aperiodic'
     """
-    if not isinstance(budget, int | np.integer) or budget < 1:
+    budget, q = whole(budget), whole(q)
+    if budget < 1:
         raise DesignError(f"budget = {budget!r}: a design has a whole number of outcomes, at least 1")
-    budget, q = int(budget), int(q)
+    if not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise DesignError(f"seed = {seed!r}: seeds are integers in 0..2**32-1")
     provenance: dict[str, Any] = {"source": "make_design", "kind": kind, "version": VERSION}
     if kind == "periodic":
         method = "exact" if q <= LARGEST_SEARCH else "slopes"

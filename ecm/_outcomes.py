@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import index
 
 import attrs
 import numpy as np
@@ -12,6 +13,16 @@ from numpy.typing import NDArray
 from ecm._errors import DesignError
 
 Ints = NDArray[np.int64]
+LARGEST_Q = 1 << 24
+LARGEST_BUDGET = 1 << 50  # sums of weights stay exact, in int64 and as doubles
+
+
+def whole(value: object) -> int:
+    """A size (q, or a budget) as a Python integer."""
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise DesignError(f"q and the budget are integers, not {value!r}") from error
 
 
 def _integers(values: object) -> Ints:
@@ -34,14 +45,16 @@ class Outcomes:
     Outcomes(q=4, budget=3, finite=2, infinite=1, dividers=3)
     """
 
-    q: int
-    budget: int
+    q: int = attrs.field(converter=whole)
+    budget: int = attrs.field(converter=whole)
     starts: Ints = attrs.field(converter=_integers)
     gaps: Ints = attrs.field(converter=_integers)
 
     def __attrs_post_init__(self) -> None:
-        if self.q < 1:
-            raise DesignError(f"q = {self.q}: a grid needs at least one gap, q >= 1")
+        if not 1 <= self.q <= LARGEST_Q:
+            raise DesignError(f"q = {self.q}: a grid needs at least one gap, q >= 1, and at most {LARGEST_Q}")
+        if self.budget > LARGEST_BUDGET:
+            raise DesignError(f"budget = {self.budget}: a list has at most {LARGEST_BUDGET} outcomes")
         if not len(self.starts):
             raise DesignError("starts is empty: it begins with 0 and has one more entry than there are finite outcomes")
         if not 0 <= self.finite <= self.budget:
@@ -73,6 +86,9 @@ class Outcomes:
         Outcomes(q=4, budget=5, finite=3, infinite=2, dividers=8)
         """
         rows: list[Ints] = []
+        used = sum(width * count for width, count in weights.items())
+        if used > budget:
+            raise DesignError(f"the widths need {used} outcomes, more than the budget of {budget}; lower a weight")
         for width in sorted(weights):
             if not 1 <= width <= q or weights[width] < 0:
                 raise DesignError(f"weight {weights[width]} at width {width}: widths are 1..{q}, weights are >= 0")

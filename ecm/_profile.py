@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +25,8 @@ from ecm._proof import Proof, prove, prove_combination, prove_on_grid, prove_tab
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+_LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{5}")  # 1e99999 has as many digits when it is written out
 
 
 @attrs.frozen(slots=False, repr=False, eq=False)
@@ -63,6 +66,8 @@ class Profile:
         >>> Profile.from_values([0, "0.5", 0.8, 1]).values(3).tolist()
         [0.0, 0.5, 0.8, 1.0]
         """
+        if not isinstance(values, Iterable):
+            raise ExpressionError(f"a table is a list of g(0), g(1/q), ..., g(1), not {values!r}")
         table = tuple(_exact_value(value, k) for k, value in enumerate(values))
         if len(table) < 2:
             raise ExpressionError("a table needs g(0) and at least one more value")
@@ -95,8 +100,8 @@ class Profile:
 
     def _entry(self, k: int, q: int) -> Fraction | None:
         """The rational g(k/q) of a table (None for a formula), after the check of k and q."""
-        if q < 1 or not 0 <= k <= q:
-            raise ECMError(f"k/q = {k}/{q} is not a point of a grid on [0, 1]")
+        if not isinstance(q, int | np.integer) or q < 1 or not 0 <= k <= q:
+            raise ECMError(f"k/q = {k}/{q!r} is not a point of a grid on [0, 1]; q is an integer >= 1")
         if self.grid is not None and self.grid % q:
             raise ECMError(f"this profile is known at k/{self.grid} only; q = {q} does not divide {self.grid}")
         return None if self.table is None else self.table[k * (len(self.table) - 1) // q]
@@ -276,7 +281,7 @@ def _exact_value(value: Any, k: int) -> Fraction:
             return Fraction(repr(float(value)))
         if isinstance(value, int | np.integer):
             return Fraction(int(value))
-        if isinstance(value, str) and len(value) > 1000:
+        if isinstance(value, str) and (len(value) > 1000 or _LONG_EXPONENT.search(value)):
             raise ValueError
         return Fraction(value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):

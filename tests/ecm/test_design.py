@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecm import ECM, Design, DesignError, Outcomes, make_design
+from ecm import ECM, Design, DesignError, ECMError, Outcomes, make_design
 from ecm._bound import least_gap
 from ecm.strategies import concave_tables, designs
 
@@ -240,3 +240,66 @@ def test_every_component_is_judged_by_its_own_g() -> None:
     Design.from_rows(metric, [rows, []], q=4, budget=4)
     with pytest.raises(DesignError, match="component 1: 2 of 4"):
         Design.from_rows(metric, [[], rows], q=4, budget=4)
+
+
+WRITTEN = {
+    "aperiodic": json.loads(Design.from_rows(SQRT, [[1, 3], [2]], q=4, budget=4).to_json()),
+    "periodic": json.loads(Design.from_weights(ECM.l1(), {4: 1}, q=4, budget=4).to_json()),
+}
+FOREIGN = [
+    None,
+    [],
+    {},
+    "x",
+    1.5,
+    -1,
+    10**30,
+    [[]],
+    [None],
+    [[1.5]],
+    [["1"]],
+    [{"x": 1}],
+    [{"1": 1.5}],
+    [{"4": 10**12}],
+]
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_an_altered_text_is_refused_in_words(kind: str) -> None:
+    """Whatever stands in whichever place, and where one is missing; provenance is free."""
+    data = WRITTEN[kind]
+    for key in data:
+        missing = {name: value for name, value in data.items() if name != key}
+        for altered in [missing, *({**data, key: value} for value in FOREIGN)]:
+            if key == "provenance" and isinstance(altered.get(key), dict):
+                continue
+            with pytest.raises(ECMError):
+                Design.from_json(json.dumps(altered))
+    with pytest.raises(DesignError):
+        Design.from_json("[" * 100_000)
+
+
+def test_an_altered_header_of_a_file_is_refused_in_words(tmp_path: Path) -> None:
+    """As in the text."""
+    path = tmp_path / "design.npz"
+    design = Design.from_weights(ECM.l1(), {4: 1}, q=4, budget=4)
+    design.save(path)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    header = json.loads(str(arrays["header"]))
+    for key in header:
+        for value in FOREIGN:
+            if key == "provenance" and isinstance(value, dict):
+                continue
+            np.savez(path, **arrays | {"header": np.array(json.dumps({**header, key: value}))})
+            with pytest.raises(ECMError):
+                Design.load(path)
+
+
+@pytest.mark.parametrize(
+    "choices", [{"q": 2.5}, {"q": None}, {"budget": 2.5}, {"seed": -1}, {"seed": "1"}, {"seed": 2**70}, {"budget": 0}]
+)
+def test_sizes_and_seeds_are_integers(choices: dict[str, object]) -> None:
+    """Nothing is cut off."""
+    with pytest.raises(DesignError):
+        make_design(SQRT, **{"budget": 8, "q": 4} | choices)  # type: ignore[arg-type]

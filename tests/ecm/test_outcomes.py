@@ -102,3 +102,18 @@ def test_lists_differ_by_grid_budget_and_dividers() -> None:
     assert one == Outcomes.from_rows([[1], [], [2, 4]], q=4, budget=2)
     others = [([[1], [2, 4]], 5, 2), ([[1], [2, 4]], 4, 3), ([[1], [2, 3]], 4, 2), ([[1, 2], [4]], 4, 2)]
     assert all(one != Outcomes.from_rows(rows, q, budget) for rows, q, budget in others)
+
+
+@pytest.mark.parametrize(
+    ("q", "budget"), [(4, 2**50 + 1), (4, 2**70), (10**30, 4), (4.0, 4), (4, "4"), (None, 4), (0, 4), (4, -1)]
+)
+def test_sizes_beyond_exact_sums_are_refused(q: int, budget: int) -> None:
+    """And what is no size at all."""
+    with pytest.raises(DesignError):
+        Outcomes.from_rows([], q, budget)
+
+
+def test_weights_beyond_the_budget_are_refused_before_they_are_listed() -> None:
+    """The list would not fit any memory."""
+    with pytest.raises(DesignError, match="more than the budget"):
+        Outcomes.from_weights({4: 10**15}, q=4, budget=16)

@@ -238,3 +238,17 @@ def test_an_irrational_kink_is_isolated_and_refined() -> None:
         ball = left.right.ball()
         assert ball.rad() < 1e-55
         assert (2 * ball).sin().overlaps(ball * 0 + 7 / ball.__class__(10))
+
+
+@pytest.mark.parametrize("values", [[0, "1e99999999"], [0, "1e-99999999"], 5, None])
+def test_a_table_that_is_none_is_refused_at_once(values: object) -> None:
+    """A number with a hundred million digits is not written out first."""
+    with pytest.raises(ExpressionError):
+        Profile.from_values(values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("q", [2.0, "4", None, 0])
+def test_a_grid_is_an_integer(q: int) -> None:
+    """In every question that has one."""
+    with pytest.raises(ECMError, match="grid"):
+        Profile.from_expr("z").floors(10, q)
