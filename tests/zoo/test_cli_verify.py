@@ -54,6 +54,14 @@ def test_time_that_is_used_up_leaves_properties_open() -> None:
     assert result.exit_code == 1
 
 
+def test_a_page_that_cannot_be_written_does_not_cost_the_report() -> None:
+    """Minutes of checks are shown before the page is written."""
+    result = CliRunner().invoke(app, [*RUN, "--minutes", "0", "--html", "/proc/no/page.html"])
+    assert result.exit_code == 1
+    assert "FAILED" in result.stdout
+    assert "/proc/no/page.html: No such file or directory" in result.stderr
+
+
 def test_a_formula_that_is_no_metric_is_bad_input() -> None:
     """Exit code 2, with the failing condition."""
     result = CliRunner().invoke(app, ["verify", "z**2"])
