@@ -354,6 +354,16 @@ def test_every_integer_type_and_layout_of_arrays_is_read(kind: type) -> None:
     assert Dataset.from_arrays((mirrored, labels.astype(kind)[::-1][::-1])).digest == plain.digest
 
 
+def test_images_are_moved_by_less_than_their_size() -> None:
+    """A larger shift would read beyond the mirrored border."""
+    levels, labels = images(20, 3, 2, 4), np.arange(20) % 2
+    for shift in (2, -1):
+        with pytest.raises(DataError, match=rf"augment.shift = {shift} .*; write a number of pixels in 0..1"):
+            Dataset.from_arrays((levels, labels), augment=Augmentation(shift=shift))
+    Dataset.from_arrays((levels, labels), augment=Augmentation(shift=1))
+    Dataset.from_arrays((levels[:, 0, 0], labels), augment=Augmentation(shift=1))
+
+
 def test_a_data_set_keeps_its_content() -> None:
     """Changing the array that it was made from does not change it."""
     levels, labels = images(20, 3, 4, 4), np.arange(20) % 2

@@ -147,6 +147,12 @@ class Dataset:
                     f"data set {self.name!r}: {which} labels run from {low} to {high}; "
                     f"{self.classes} classes have labels 0..{self.classes - 1}"
                 )
+        side = min(self.shape[1:], default=1 + self.augment.shift)  # rows of a table are not moved
+        if not 0 <= self.augment.shift < side:
+            raise DataError(
+                f"data set {self.name!r}: augment.shift = {self.augment.shift} for images of shape {self.shape}; "
+                f"write a number of pixels in 0..{side - 1}"
+            )
         if self.train.shape != self.test.shape:
             raise DataError(
                 f"data set {self.name!r}: train images have shape {self.train.shape}, test images {self.test.shape}"
