@@ -28,6 +28,11 @@ class _Commands(TyperGroup):
         except OSError as error:
             _say(f"{error.filename or 'a file'}: {error.strerror or error}")
             raise typer.Exit(1) from error
+        except (MemoryError, RuntimeError) as error:
+            if "memory" not in f"{type(error).__name__} {error}".lower():
+                raise
+            _say(f"{error}\ntoo much memory is needed: write a smaller --batch-size (certify), --set batch=... (train)")
+            raise typer.Exit(1) from error
         except ValueError as error:
             from ecm._errors import ECMError, ExpressionError, NotAnECM
             from zoo._errors import DataError, ModelError, SettingError

@@ -133,6 +133,23 @@ def test_an_interrupted_run_says_how_to_go_on(model: Model, monkeypatch: pytest.
     assert "go on with: ecm certify 'my model'" in done.stderr
 
 
+@pytest.mark.parametrize("error", [RuntimeError("can't allocate memory: you tried 9 bytes"), MemoryError()])
+def test_a_batch_too_large_for_the_memory_says_what_to_write(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 1 and the options; any other error of that kind is not hidden."""
+    import zoo._certify
+
+    raised = [error, RuntimeError("another")]
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise raised.pop(0)
+
+    monkeypatch.setattr(zoo._certify, "certify", fail)
+    done = ecm("certify", "model")
+    assert done.exit_code == 1
+    assert "write a smaller --batch-size (certify)" in done.stderr
+    assert isinstance(ecm("certify", "model").exception, RuntimeError)
+
+
 @pytest.mark.slow
 def test_a_real_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     """SIGINT during voting: no traceback, code 130, the finished images are there and the next run goes on."""

@@ -224,6 +224,10 @@ def test_settings_that_make_no_run_are_refused(
         (nn.Linear(12, 2).requires_grad_(False), "has nothing to train"),
         (lambda columns, classes: None, "gave a NoneType: it must return a torch.nn.Module"),
         (nn.LSTM, r"to tuple, not to"),
+        (
+            nn.Sequential(nn.BatchNorm1d(12, track_running_stats=False), nn.Linear(12, 2)),
+            r"cannot read inputs of shape \(1, 12\)",
+        ),
     ],
 )
 def test_a_network_that_does_not_fit_the_data_is_refused_at_once(

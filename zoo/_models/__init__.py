@@ -106,17 +106,20 @@ def require_fit(name: str, network: nn.Module, shape: Shape, classes: int) -> No
         ...
     zoo._errors.ModelError: the network Linear maps (2, 6) to (2, 5), not to (2, 2): ...
     """
-    given, training = (2, *shape), network.training
+    training = network.training
     wanted = f"a network for these data reads {shape[0]} channels or columns and gives {classes} numbers an input"
-    try:
-        answer = network.eval()(torch.zeros(given, device=next((p.device for p in network.parameters()), None)))
-    except Exception as error:  # whatever a network of the user's own may raise
-        raise ModelError(f"the network {name} cannot read inputs of shape {given} ({error}): {wanted}") from error
-    finally:
-        network.train(training)
-    found = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
-    if found != (2, classes):
-        raise ModelError(f"the network {name} maps {given} to {found}, not to {(2, classes)}: {wanted}")
+    place = next((parameter.device for parameter in network.parameters()), None)
+    for count in (2, 1):  # one alone: a norm of batch statistics cannot answer, nor is it a function of its input
+        given = (count, *shape)
+        try:
+            answer = network.eval()(torch.zeros(given, device=place))
+        except Exception as error:  # whatever a network of the user's own may raise
+            raise ModelError(f"the network {name} cannot read inputs of shape {given} ({error}): {wanted}") from error
+        finally:
+            network.train(training)
+        found = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
+        if found != (count, classes):
+            raise ModelError(f"the network {name} maps {given} to {found}, not to {(count, classes)}: {wanted}")
     if not any(parameter.requires_grad for parameter in network.parameters()):
         raise ModelError(f"the network {name} has nothing to train: no parameter of it requires a gradient")
 
