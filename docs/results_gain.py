@@ -119,7 +119,7 @@ def prototype(groups: dict[Power, list[Run]]) -> dict[str, Any]:
                     "p": power[0],
                     "alpha": power[1],
                     "design": _design(run),
-                    "answer": f"seen at {inside} of {len(middle)} middle radii" if meets else "not seen",
+                    "answer": f"seen at {inside} of {len(middle)} middle radii" if inside else "not seen",
                     "gains": listed(f"{100 * gain.value:.1f} at {plain(gain.radius)}" for gain in middle),
                     "meets": meets,
                     "radii": len(middle),
@@ -128,7 +128,7 @@ def prototype(groups: dict[Power, list[Run]]) -> dict[str, Any]:
                     "where": plain(best.radius),
                 }
             )
-    same = any((one["p"], one["alpha"]) == PROTOTYPE_POWER for one in found)
+    same = next((one for one in found if (one["p"], one["alpha"]) == PROTOTYPE_POWER), None)
     return {"first": f"{first:g}", "last": f"{last:g}", "found": found, "same": same}
 
 
