@@ -12,8 +12,9 @@ from ecm._metric import ECM
 
 if TYPE_CHECKING:
     from ecm._allocation import Allocation, allocate, verify_allocation
-    from ecm._budget import default_budget, frontier, plot_frontier, propose_budgets, smallest_budget
+    from ecm._budget import default_budget, propose_budgets, smallest_budget
     from ecm._design import Design, make_design
+    from ecm._frontier import frontier, plot_frontier
     from ecm._law import Law
     from ecm._outcomes import Outcomes
     from ecm._profile import Profile
@@ -25,8 +26,8 @@ _LAZY = {
     "allocate": "_allocation",
     "verify_allocation": "_allocation",
     "default_budget": "_budget",
-    "frontier": "_budget",
-    "plot_frontier": "_budget",
+    "frontier": "_frontier",
+    "plot_frontier": "_frontier",
     "propose_budgets": "_budget",
     "smallest_budget": "_budget",
     "Design": "_design",

@@ -1,14 +1,12 @@
-"""How many outcomes are worth their forward passes: good budgets, the smallest one for an eps, eps against B."""
+"""How many outcomes are worth their forward passes: good budgets, and the smallest one for an eps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import count
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import attrs
 import numpy as np
 
 from ecm._bound import feasible, least_gap
@@ -20,8 +18,6 @@ from ecm._number import exact
 from ecm._outcomes import whole
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ecm._metric import ECM
 
 PER_ALPHA = 128
@@ -158,9 +154,9 @@ def smallest_budget(
         raise DesignError(f"epsilon = {epsilon}: write a positive number, or 0 with a limit=")
     most = limit if limit is not None else ceil((q * q + q) / (2 * wanted))
     if kind == "periodic":
-        from ecm._frontier import smallest_budget as smallest_periodic
+        from ecm._periodic_budget import smallest_periodic_budget
 
-        budget = max(smallest_periodic(profile, wanted, q, limit=most) for profile in metric.components)
+        budget = max(smallest_periodic_budget(profile, wanted, q, limit=most) for profile in metric.components)
         while budget <= most and not _reaches_periodic(metric, budget, wanted, q):
             budget += 1
     else:
@@ -168,7 +164,9 @@ def smallest_budget(
         while budget <= most and not _may_reach(metric, budget, float(wanted), q):
             budget += 1
         while budget <= most:
-            worst = _worst(metric, budget, q, seed, effort) if _may_reach(metric, budget, float(wanted), q) else None
+            worst = (
+                worst_found(metric, budget, q, seed, effort) if _may_reach(metric, budget, float(wanted), q) else None
+            )
             if worst is not None and worst <= budget * float(wanted) + 1e-9:
                 return budget
             # where the caps allow it the worst gap is about 2.6 outcomes whatever B is: go where that is enough
@@ -179,79 +177,10 @@ def smallest_budget(
     return budget
 
 
-def _worst(metric: ECM, budget: int, q: int, seed: int, effort: Effort) -> float:
+def worst_found(metric: ECM, budget: int, q: int, seed: int, effort: Effort) -> float:
     """Worst gap over all components, in outcomes, of the aperiodic design."""
     worst = 0.0
     for profile, caps in zip(metric.components, metric.floors(budget, q), strict=True):
         target = budget * profile.values(q)
         worst = max(worst, worst_gap(construct(caps, target, seed, effort), target))
     return worst
-
-
-@attrs.frozen
-class FrontierPoint:
-    """eps_max at one budget: of the aperiodic design found, of the best periodic one, and a bound below all designs."""
-
-    budget: int
-    aperiodic: float
-    periodic: float
-    bound: float
-
-
-def frontier(
-    metric: ECM, budgets: Iterable[int], q: int = 255, *, seed: int = 0, effort: Effort = "fast"
-) -> tuple[FrontierPoint, ...]:
-    """eps_max against B, in the order given, for both kinds of design and the propagation bound.
-
-    >>> from ecm import ECM
-    >>> point, = frontier(ECM.from_expr("z**0.5"), [20], q=16)
-    >>> point.bound <= point.aperiodic < point.periodic
-    True
-    """
-    points = []
-    for budget in budgets:
-        parts = list(zip(metric.components, metric.floors(budget, q), strict=True))
-        bound = max(least_gap(caps, budget * profile.values(q)) for profile, caps in parts)
-        periodic = max(metric[i].allocate(budget, q).eps for i in range(len(parts)))
-        found = _worst(metric, budget, q, seed, effort)
-        points.append(FrontierPoint(budget, found / budget, periodic, bound / budget))
-    return tuple(points)
-
-
-def plot_frontier(metric: ECM, budgets: Iterable[int] | None = None, q: int = 255, **options: Any) -> Figure:
-    """The frontier as a figure: eps_max of both kinds and the lower bound against B, both axes logarithmic.
-
-    Without budgets: about ten, from an eighth of the default budget to eight times it. `options` go to `frontier`.
-
-    >>> from ecm import ECM
-    >>> plot_frontier(ECM.from_expr("z**0.5"), [8, 16], q=16).axes[0].get_xlabel()
-    'budget B (forward passes a certificate)'
-    """
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogFormatter
-
-    if budgets is None:
-        middle = default_budget(metric, q)
-        budgets = sorted({max(1, round(middle * 2.0**e)) for e in np.arange(-3, 3.1, 2 / 3)})
-    points = frontier(metric, budgets, q, **options)
-    figure = Figure(figsize=(6.4, 4.4), dpi=120, layout="constrained")
-    axes = figure.subplots()
-    x = [p.budget for p in points]
-    curves = (
-        ("periodic, optimal", "#D55E00", "s-", [p.periodic for p in points]),
-        ("aperiodic, found", "#0072B2", "o-", [p.aperiodic for p in points]),
-        ("lower bound for any design", "#555555", "--", [p.bound for p in points]),
-    )
-    for label, colour, style, y in curves:
-        axes.plot(x, [v if v > 0 else np.nan for v in y], style, color=colour, label=label, markersize=4)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
-    axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
-    axes.set_xlabel("budget B (forward passes a certificate)")
-    axes.set_ylabel("eps_max = max (g - c/B)")
-    texts = ", ".join(p.text for p in metric.components)
-    axes.set_title(f"g = {texts if len(texts) < 60 else texts[:57] + '...'}, q = {q}")
-    axes.grid(which="both", alpha=0.25)
-    axes.legend()
-    return figure

@@ -1,48 +1,87 @@
-"""The smallest budget of a periodic allocation for a wanted eps, proved by ruling out whole ranges of budgets."""
+"""How eps falls with the budget, for both kinds of design and the bound below all of them."""
 
 from __future__ import annotations
 
-from math import ceil
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from ecm._dynamic import climb
-from ecm._errors import AllocationError
-from ecm._number import Exact
-from ecm._tube import Tube, as_epsilon, check_size
+import attrs
+import numpy as np
+
+from ecm._bound import least_gap
+from ecm._budget import default_budget, worst_found
+from ecm._construct import Effort
 
 if TYPE_CHECKING:
-    from ecm._profile import Profile
+    from matplotlib.figure import Figure
+
+    from ecm._metric import ECM
 
 
-def smallest_budget(profile: Profile, epsilon: Exact, q: int = 255, *, limit: int | None = None) -> int:
-    """The smallest B with eps*(B) <= epsilon for periodic allocations. A larger B may miss epsilon again.
+@attrs.frozen
+class FrontierPoint:
+    """eps_max at one budget: of the aperiodic design found, of the best periodic one, and a bound below all designs."""
 
-    Whole ranges of budgets are ruled out at once: for every B in [a, b] the bounds satisfy ceil(B (g - epsilon)) >=
-    ceil(a (g - epsilon)) (or <= 0) and floor(B g) <= floor(b g), so if no sequence fits between the bound at a and
-    the cap at b, no B of the range is enough. Ranges grow while they are ruled out and shrink when they are not; one
-    of a single budget decides exactly.
+    budget: int
+    aperiodic: float
+    periodic: float
+    bound: float
 
-    Budgets up to `limit` are tried; by default (q^2 + q)/(2 epsilon), where rounding down is enough for any g.
 
-    >>> from ecm._profile import Profile
-    >>> smallest_budget(Profile.from_expr("z"), 0, limit=1000)
-    255
+def frontier(
+    metric: ECM, budgets: Iterable[int], q: int = 255, *, seed: int = 0, effort: Effort = "fast"
+) -> tuple[FrontierPoint, ...]:
+    """eps_max against B, in the order given, for both kinds of design and the propagation bound.
+
+    >>> from ecm import ECM
+    >>> point, = frontier(ECM.from_expr("z**0.5"), [20], q=16)
+    >>> point.bound <= point.aperiodic < point.periodic
+    True
     """
-    wanted = as_epsilon(epsilon)
-    _, q = check_size(1, q)
-    if limit is None:
-        if wanted <= 0:
-            raise AllocationError("epsilon = 0 is reached by no budget for most g; give the largest budget as limit=")
-        limit = ceil((q**2 + q) / (2 * wanted))
-    budget, width = 1, 1
-    while budget <= limit:
-        end = min(budget + width - 1, limit)
-        first = Tube.of(profile, budget, q)
-        last = first if end == budget else Tube.of(profile, end, q)
-        if climb(first.least(wanted), last.caps) is None:
-            budget, width = end + 1, 2 * width
-        elif end == budget:
-            return budget
-        else:
-            width = max(1, (end - budget + 1) // 4)
-    raise AllocationError(f"no budget up to {limit} reaches epsilon = {epsilon} at q = {q}; raise limit= or epsilon")
+    points = []
+    for budget in budgets:
+        parts = list(zip(metric.components, metric.floors(budget, q), strict=True))
+        bound = max(least_gap(caps, budget * profile.values(q)) for profile, caps in parts)
+        periodic = max(metric[i].allocate(budget, q).eps for i in range(len(parts)))
+        found = worst_found(metric, budget, q, seed, effort)
+        points.append(FrontierPoint(budget, found / budget, periodic, bound / budget))
+    return tuple(points)
+
+
+def plot_frontier(metric: ECM, budgets: Iterable[int] | None = None, q: int = 255, **options: Any) -> Figure:
+    """The frontier as a figure: eps_max of both kinds and the lower bound against B, both axes logarithmic.
+
+    Without budgets: about ten, from an eighth of the default budget to eight times it. `options` go to `frontier`.
+
+    >>> from ecm import ECM
+    >>> plot_frontier(ECM.from_expr("z**0.5"), [8, 16], q=16).axes[0].get_xlabel()
+    'budget B (forward passes a certificate)'
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
+
+    if budgets is None:
+        middle = default_budget(metric, q)
+        budgets = sorted({max(1, round(middle * 2.0**e)) for e in np.arange(-3, 3.1, 2 / 3)})
+    points = frontier(metric, budgets, q, **options)
+    figure = Figure(figsize=(6.4, 4.4), dpi=120, layout="constrained")
+    axes = figure.subplots()
+    x = [p.budget for p in points]
+    curves = (
+        ("periodic, optimal", "#D55E00", "s-", [p.periodic for p in points]),
+        ("aperiodic, found", "#0072B2", "o-", [p.aperiodic for p in points]),
+        ("lower bound for any design", "#555555", "--", [p.bound for p in points]),
+    )
+    for label, colour, style, y in curves:
+        axes.plot(x, [v if v > 0 else np.nan for v in y], style, color=colour, label=label, markersize=4)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+    axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+    axes.set_xlabel("budget B (forward passes a certificate)")
+    axes.set_ylabel("eps_max = max (g - c/B)")
+    texts = ", ".join(p.text for p in metric.components)
+    axes.set_title(f"g = {texts if len(texts) < 60 else texts[:57] + '...'}, q = {q}")
+    axes.grid(which="both", alpha=0.25)
+    axes.legend()
+    return figure

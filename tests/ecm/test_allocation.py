@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ecm._allocation import Allocation, allocate, verify_allocation
 from ecm._errors import AllocationError, ECMError
-from ecm._frontier import smallest_budget
+from ecm._periodic_budget import smallest_periodic_budget
 from ecm._profile import Profile
 from ecm.strategies import budgets, concave_tables
 
@@ -202,7 +202,7 @@ def test_sixteen_bit_levels_are_served(budget: int) -> None:
 def test_smallest_budget_is_the_first_that_is_enough(values: tuple[Fraction, ...], epsilon: Fraction) -> None:
     """eps*(B) <= epsilon at the answer and at no smaller budget, although eps* is not monotone."""
     profile, q = Profile.from_values(values), len(values) - 1
-    answer = smallest_budget(profile, epsilon, q)
+    answer = smallest_periodic_budget(profile, epsilon, q)
     enough = [allocate(profile, budget, q).within(epsilon) for budget in range(1, answer + 1)]
     assert enough.index(True) == answer - 1
 
@@ -210,9 +210,9 @@ def test_smallest_budget_is_the_first_that_is_enough(values: tuple[Fraction, ...
 def test_smallest_budget_limits() -> None:
     """epsilon = 0 needs a limit, and a limit that is too low says so."""
     with pytest.raises(AllocationError, match="limit="):
-        smallest_budget(SQRT, 0)
+        smallest_periodic_budget(SQRT, 0)
     with pytest.raises(AllocationError, match="no budget up to 100 reaches"):
-        smallest_budget(SQRT, 0.01, limit=100)
+        smallest_periodic_budget(SQRT, 0.01, limit=100)
 
 
 def test_more_outcomes_may_be_worse() -> None:

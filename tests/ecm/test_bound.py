@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from ecm import ECM, Design, DesignError
 from ecm._bound import feasible, least_gap
-from ecm._budget import budget_bound, default_budget, frontier, propose_budgets, smallest_budget
+from ecm._budget import budget_bound, default_budget, propose_budgets, smallest_budget
 from ecm._construct import construct
 from ecm._design_milp import optimal_outcomes
+from ecm._frontier import frontier
 from ecm._greedy import worst_gap
 from ecm._profile import Profile
 from ecm.strategies import concave_tables, designs
