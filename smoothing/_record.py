@@ -23,7 +23,7 @@ from smoothing._errors import RecordError
 from smoothing._progress import progress_bar
 from smoothing._quantize import Images, digest
 
-FORMAT = "ecm-votes-1"
+FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
 _HEADER, _SHARD = "header.json", "rank-{:05d}.rows"
 
 
@@ -37,6 +37,8 @@ class Header:
 
     `columns` are further arrays a row holds (name -> (dtype, shape)), for certificates that need more than the votes:
     pairwise preference counts ("pairwise", [classes, classes]) or soft sums ("sums", [classes]).
+    The rows' checksums start from the header's own, so that rows of another run are not taken for this one's (in the
+    older `format` "ecm-votes-1" they start from 0).
 
     >>> header = Header("scheme", "model", "data", samples=512, classes=10, tolerance=1e-4)
     >>> header.dtype["votes"].shape, Header.from_json(header.to_json()) == header
@@ -50,6 +52,12 @@ class Header:
     classes: int
     tolerance: float
     columns: Mapping[str, tuple[str, tuple[int, ...]]] = attrs.field(factory=dict, converter=_columns)
+    format: str = attrs.field(default=FORMAT, validator=attrs.validators.in_((FORMAT, UNBOUND)), eq=False)
+
+    def checksum(self, row: NDArray[np.void] | np.void) -> int:
+        """CRC32 of a row without its last field, begun with that of the header."""
+        start = 0 if self.format == UNBOUND else zlib.crc32(self.to_json().encode())
+        return zlib.crc32(row.tobytes()[:-4], start)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -70,7 +78,7 @@ class Header:
 
     def to_json(self) -> str:
         """Canonical JSON text."""
-        fields = {**attrs.asdict(self, recurse=False), "columns": dict(self.columns), "format": FORMAT}
+        fields = {**attrs.asdict(self, recurse=False), "columns": dict(self.columns)}
         return json.dumps(fields, sort_keys=True, indent=1) + "\n"
 
     @classmethod
@@ -78,9 +86,7 @@ class Header:
         """Read `to_json`."""
         try:
             fields = json.loads(text)
-            if fields.pop("format") != FORMAT:
-                raise RecordError(f"the header is not of format {FORMAT!r}")
-            return cls(**fields)
+            return cls(format=fields.pop("format"), **fields)
         except (ValueError, KeyError, TypeError) as error:
             raise RecordError(
                 f"not the header of a vote record ({error}); was the folder written by vote_dataset?"
@@ -125,7 +131,7 @@ class Record:
             draft.replace(folder / _HEADER)  # atomic: a header is there as a whole or not at all
             _sync_folder(folder)
         record = cls.open(folder)
-        for field in attrs.fields(Header):
+        for field in (field for field in attrs.fields(Header) if field.eq):
             ours, theirs = getattr(header, field.name), getattr(record.header, field.name)
             if ours != theirs:
                 raise RecordError(
@@ -175,8 +181,10 @@ class Record:
         raw = path.read_bytes()
         whole = len(raw) // dtype.itemsize
         rows = np.frombuffer(raw, dtype, whole)
-        good = np.array([_checksum(row) == row["crc"] for row in rows], dtype=bool)
+        good = np.array([self.header.checksum(row) == row["crc"] for row in rows], dtype=bool)
         kept = int(np.argmin(good)) if not good.all() else whole
+        if not kept and whole > 1:
+            raise RecordError(f"{path}: none of its {whole} rows is of this record; put the file where it belongs")
         if good[kept:].any():
             raise RecordError(
                 f"{path}: row {kept} is damaged, but rows after it are whole; restore the file from a copy"
@@ -194,12 +202,18 @@ class Writer:
 
     def append(self, index: int, image: str, votes: Votes, counts: NDArray[np.int64], **columns: NDArray[Any]) -> None:
         """Add one image: its index, the sha256 of its levels (hex), its votes and counts, and the further columns."""
+        given, codes = np.asarray(votes), (self.header.classes, np.iinfo(vote_dtype(self.header.classes)).max)
+        if given.shape != (self.header.samples,) or ((given < 0) | ((given >= codes[0]) & (given != codes[1]))).any():
+            raise RecordError(
+                f"votes of shape {given.shape} for image {index}: {self.header.samples} classes 0..{codes[0] - 1} are "
+                f"recorded, or {codes[1]} for UNSURE"
+            )
         row = np.zeros((), self.header.dtype)
         row["index"], row["votes"], row["counts"] = index, votes, counts
         row["digest"] = np.frombuffer(bytes.fromhex(image), np.uint8)
         for name in self.header.columns:
             row[name] = columns[name]
-        row["crc"] = _checksum(row)
+        row["crc"] = self.header.checksum(row)
         self.file.write(row.tobytes())
         self.done.add(index)
 
@@ -238,6 +252,8 @@ def vote_dataset(
     chosen = np.arange(len(images)) if indices is None else np.asarray(indices, dtype=np.int64)
     if len(np.unique(chosen)) != len(chosen):
         raise RecordError("an index is given twice: every image is recorded once")
+    if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(images):
+        raise RecordError(f"indices {chosen.min()}..{chosen.max()}: the images are 0..{len(images) - 1}")
     if model is None and isinstance(classifier.base, FromArrays):
         raise RecordError("a function of arrays has no fingerprint: give model='a name that changes with it'")
     if not 0 <= rank < ranks:
@@ -267,13 +283,15 @@ def vote_dataset(
 
 
 def model_fingerprint(base: nn.Module) -> str:
-    """sha256 over a module's structure (its repr) and its state: names, types, shapes and bytes of all tensors.
+    """sha256 over a module's structure (its repr) and its state: names, types, shapes and bytes of all tensors, also of
+    buffers that a state dict leaves out.
 
     >>> model_fingerprint(nn.Identity()) == model_fingerprint(nn.Identity()) != model_fingerprint(nn.Flatten())
     True
     """
     hashed = hashlib.sha256(repr(base).encode())
-    for name, tensor in sorted(base.state_dict().items()):
+    state = base.state_dict()
+    for name, tensor in sorted((dict(base.named_buffers()) | state).items()):
         hashed.update(f"{name}:{tensor.dtype}:{tuple(tensor.shape)}".encode())
         hashed.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return hashed.hexdigest()
@@ -289,10 +307,6 @@ def data_fingerprint(images: Images) -> str:
     hashed = hashlib.sha256(f"{array.dtype}:{array.shape}".encode())
     hashed.update(np.ascontiguousarray(array).data)
     return hashed.hexdigest()
-
-
-def _checksum(row: NDArray[np.void] | np.void) -> int:
-    return zlib.crc32(row.tobytes()[:-4])
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
