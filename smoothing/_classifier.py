@@ -66,6 +66,9 @@ class SmoothedClassifier(Smoothed):
 
     def votes(self, x: Images, samples: Sequence[int] | None = None, *, progress: bool = False) -> Votes:
         """The votes of every image, [N, T] in sample order, or [N, len(samples)] of the given samples only."""
+        return self._cast(x, samples, self.tolerance, progress)
+
+    def _cast(self, x: Images, samples: Sequence[int] | None, tolerance: float, progress: bool) -> Votes:
         batch = self.levels(x)
         width = self.scheme.samples if samples is None else len(samples)
         dtype = vote_dtype(self.classes)
@@ -74,7 +77,7 @@ class SmoothedClassifier(Smoothed):
         kept = kept.to(self.device)
         spoiled = torch.zeros((), dtype=torch.bool, device=self.device)
         for images, part, logits in self.outputs(batch, samples, progress):
-            kept[images, part] = cast(logits, self.tolerance, unsure).to(kept.dtype)
+            kept[images, part] = cast(logits, tolerance, unsure).to(kept.dtype)
             spoiled |= logits.isnan().any()
         if bool(spoiled):
             raise VoteError("the base gave NaN logits: no vote can be read from them; check its weights and its input")
@@ -91,12 +94,19 @@ class SmoothedClassifier(Smoothed):
         return table
 
     def predict(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:
-        """The class with most sure votes of every image, [N]; ties go to the smaller index."""
-        return np.asarray(self.counts(self.votes(x, progress=progress)).argmax(axis=1), dtype=np.int64)
+        """The class with most votes of every image, [N]; ties go to the smaller index.
+
+        Every sample votes for its best class here, however close the second is (`tolerance` 0): a vote that was sure
+        where an image was certified may be a near-tie in another evaluation, and is for the same class in all.
+        """
+        return np.asarray(self.counts(self._cast(x, None, 0.0, progress)).argmax(axis=1), dtype=np.int64)
 
     def forward(self, x: Images) -> Tensor:
-        """Class shares [N, classes], float64: the counts are integers, the division by B is the only rounding."""
-        return torch.from_numpy(self.counts(self.votes(x))).to(self.device).double() / self.scheme.total
+        """Class shares [N, classes] of the votes that `predict` counts, float64: the division by B is the only
+        rounding."""
+        return (
+            torch.from_numpy(self.counts(self._cast(x, None, 0.0, False))).to(self.device).double() / self.scheme.total
+        )
 
     def preferences(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:
         """For a run-off, [N, classes, classes]: entry [a, b] is the weight of the samples whose logit for a is above

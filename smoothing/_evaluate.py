@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from smoothing._arrays import FromArrays
 from smoothing._errors import SchemeError, VoteError
-from smoothing._inference import Prepared, prepare
+from smoothing._inference import Prepared, mixed, mixes_rows, prepare
 from smoothing._noise import Noise
 from smoothing._parallel import in_order
 from smoothing._progress import progress_bar
@@ -79,14 +79,28 @@ class Smoothed(nn.Module):
 
     @property
     def prepared(self) -> Prepared:
-        """The base as it is called; made anew when the base or its weights have changed."""
+        """The base as it is called; made anew when the base or its weights have changed.
+
+        A batch is cut as it suits, so a base whose rows depend on each other is refused.
+        """
+        example = self._example()
+        with evaluating(self.base):
+            if self._copy is None or not self._copy.fits(self.base, example, self.channels_last, self.autocast):
+                with mixed(self.device, self.autocast):
+                    mixes = mixes_rows(self.base, example)
+                if mixes:
+                    raise VoteError(
+                        "the base answers an input otherwise when other inputs share its batch (a norm with batch "
+                        "statistics?): a certificate needs a function of the input alone; use running statistics"
+                    )
+                self._copy = prepare(self.base, example, self.channels_last, self.autocast)
+        return self._copy
+
+    def _example(self) -> Tensor:
+        """A few inputs as the base gets them."""
         some = np.random.RandomState(0).randint(self.scheme.q + 1, size=(1, *self.scheme.shape))
         last = self.scheme.samples - 1
-        example = self.noise.inputs(torch.from_numpy(some), [0, last // 2, last], self.channels_last).flatten(0, 1)
-        with evaluating(self.base):
-            if self._copy is None or not self._copy.fits(self.base, example, self.channels_last):
-                self._copy = prepare(self.base, example, self.channels_last)
-        return self._copy
+        return self.noise.inputs(torch.from_numpy(some), [0, last // 2, last], self.channels_last).flatten(0, 1)
 
     @property
     def group(self) -> int:
@@ -133,8 +147,7 @@ class Smoothed(nn.Module):
     def evaluate(self, shown: Tensor, network: nn.Module | None = None) -> Tensor:
         """The outputs [n, classes] of `network` (default: the prepared base) for inputs that the noise has made."""
         called = self.prepared.network if network is None else network
-        mixed = nullcontext() if self.autocast is None else torch.autocast(self.device.type, self.autocast)
-        with torch.inference_mode(), mixed:
+        with torch.inference_mode(), mixed(self.device, self.autocast):
             out = called(shown)
         if not isinstance(out, Tensor) or tuple(out.shape) != (len(shown), self.classes):
             raise VoteError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from types import FunctionType
 from typing import Any
@@ -23,6 +24,7 @@ _OTHER_BYTES = 2**27
 _FEWEST, _MOST = 8, 1024
 # How far the copy may be from the base, of the largest logit: folding moves the last bits of float32, about 1e-6.
 _CLOSE = 1e-4
+_FAR = 0.1
 # What every module has and what no function depends on: submodules are gone through by name, hooks are asked for.
 _INSIDE = vars(nn.Module()).keys() - {"_parameters", "_buffers", "training"}
 _PLAIN = (bool, int, float, complex, str, bytes, set, frozenset)
@@ -42,48 +44,70 @@ class Prepared:
     pure: bool
     rows: int
     channels_last: bool
+    autocast: torch.dtype | None = None
     _state: tuple[Any, ...] = ()
     _answer: Tensor | None = None
 
-    def fits(self, base: nn.Module, example: Tensor, channels_last: bool) -> bool:
+    def fits(self, base: nn.Module, example: Tensor, channels_last: bool, autocast: torch.dtype | None) -> bool:
         """Whether this is still `base`: no hooks, the same modules, weights and attributes, bit by bit, and the same
         answer to `example` (all that is seen of globals, closures and the insides of other objects)."""
+        if (self.channels_last, self.autocast) != (channels_last, autocast):
+            return False
         if not self.pure:
-            return self.network is base and self.channels_last == channels_last
+            return self.network is base
         return (
-            self.channels_last == channels_last
-            and not _hooked(base)
+            not _hooked(base)
             and _same(self._state, _state(base))
             and self._answer is not None
             and _close(_answer(base, example), self._answer)
         )
 
 
-def prepare(base: nn.Module, example: Tensor, channels_last: bool) -> Prepared:
-    """Copy `base` (in evaluation mode), trace it, fold its norms and store its weights as the inputs are stored.
+def prepare(base: nn.Module, example: Tensor, channels_last: bool, autocast: torch.dtype | None = None) -> Prepared:
+    """Copy `base` (in evaluation mode), trace it as it will be called, under `autocast` say, fold its norms and store
+    its weights as the inputs are stored.
 
-    The copy is used only if the trace succeeds, no module has hooks, nothing but PyTorch's code is left in it, and it
-    agrees with `base` on `example`; a network with data-dependent control flow, compiled code or a random part is
-    called as it is. Folding changes the order of roundings, nothing else: `smoothing.measure_jitter` includes what it
-    moves.
+    The copy is used only if the trace succeeds, no module has hooks, nothing but PyTorch's code is left in it, it keeps
+    nothing of a call, and it agrees with `base` on `example`; a network with data-dependent control flow, compiled code
+    or a random part is called as it is. Folding changes the order of roundings, nothing else:
+    `smoothing.measure_jitter` includes what it moves.
 
     >>> net = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(12, 2)).eval()
     >>> prepared = prepare(net, torch.rand(3, 2, 4, 4), channels_last=True)
     >>> prepared.pure, sum(isinstance(module, nn.BatchNorm2d) for module in prepared.network.modules())
     (True, 0)
     """
-    as_it_is = Prepared(base, False, _rows(example, _bytes(example)), channels_last)
+    as_it_is = Prepared(base, False, _rows(example, _bytes(example)), channels_last, autocast)
     if next(chain(base.parameters(), base.buffers()), None) is None or _hooked(base):
         return as_it_is  # nothing to gain, or Python code that a trace would drop
     try:
-        network = _traced(base, channels_last)
+        with mixed(example.device, autocast):
+            network = _traced(base, channels_last)
         with _Largest(len(example)) as seen:
             found = _answer(network, example)
     except Exception:  # whatever a user's own code says to being traced
         return as_it_is
-    if found is None or not _is_pure(network) or not _close(_answer(base, example), found):
+    if found is None or not _is_pure(network) or _writes(network, 1 - example):
         return as_it_is
-    return Prepared(network, True, _rows(example, seen.bytes), channels_last, _kept(_state(base)), found)
+    if not _close(_answer(base, example), found):
+        return as_it_is
+    return Prepared(network, True, _rows(example, seen.bytes), channels_last, autocast, _kept(_state(base)), found)
+
+
+def mixed(device: torch.device, dtype: torch.dtype | None) -> AbstractContextManager[Any]:
+    """Mixed precision of that dtype; nothing if it is None."""
+    return nullcontext() if dtype is None else torch.autocast(device.type, dtype)
+
+
+def mixes_rows(base: nn.Module, example: Tensor) -> bool:
+    """Whether the answer to an input plainly depends on what else is in the batch (by more than any precision could
+    move it), as it does with batch statistics: no certificate speaks of such a base."""
+    one = example[:1]
+    alone = _answer(base, torch.cat([one, one]))
+    among = _answer(base, torch.cat([one, torch.zeros_like(one), torch.ones_like(one)]))
+    if alone is None or among is None or alone.shape[1:] != among.shape[1:]:
+        return False  # refused where it is called
+    return bool((alone[0].double() - among[0].double()).abs().max() > _FAR * alone[0].double().abs().max())
 
 
 @torch.inference_mode()  # as it will be called: a base may ask whether gradients are wanted
@@ -128,9 +152,20 @@ def _is_pure(network: fx.GraphModule) -> bool:
     return all(target.__module__.startswith("torch.") for target in called if isinstance(target, FunctionType | type))
 
 
+def _writes(network: nn.Module, other: Tensor) -> bool:
+    """Whether a call leaves anything behind in the network's own tensors, which threads would share."""
+    own = [*network.parameters(), *network.buffers()]
+    kept = [tensor.clone() for tensor in own]
+    _answer(network, other)
+    return not all(map(torch.equal, own, kept))
+
+
 def _hooked(base: nn.Module) -> bool:
-    """Whether there is Python code that a trace would drop: hooks of a module, or of all modules."""
+    """Whether there is Python code that a trace would drop: hooks of a module, or of all modules, or another way into
+    the base than the `forward` of its class."""
     every = torch.nn.modules.module
+    if "forward" in vars(base) or type(base).__call__ is not nn.Module.__call__:
+        return True
     return bool(every._global_forward_hooks or every._global_forward_pre_hooks) or any(
         module._forward_hooks or module._forward_pre_hooks for module in base.modules()
     )
@@ -172,7 +207,7 @@ def _same(kept: Any, value: Any) -> bool:
 
 @torch.inference_mode()
 def _answer(network: nn.Module, example: Tensor) -> Tensor | None:
-    out = network(example)
+    out = network(example.clone())  # which a network may use up
     return out if isinstance(out, Tensor) else None
 
 

@@ -316,3 +316,30 @@ def test_rounding_is_explicit() -> None:
     for wrong in (torch.tensor([[1]]), torch.tensor([[1.01]]), torch.tensor([[float("nan")]])):
         with pytest.raises(InputError):
             quantize(wrong, 255)
+
+
+class Moving(nn.Module):
+    """Logits that move by `eta` = 1 each from one evaluation to the next: the lead of the second class, 3, falls to 1;
+    that of the first, where there is one, is large."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.later = False
+
+    def forward(self, planes: Tensor) -> Tensor:
+        first = planes.flatten(1).sum(dim=1, keepdim=True) > 4.4
+        lead = torch.where(first, -40.0, 1.0 if self.later else 3.0)
+        return torch.cat([torch.zeros_like(lead), lead], dim=1)
+
+
+def test_a_vote_that_becomes_a_near_tie_is_still_a_vote() -> None:
+    """What is certified in one evaluation is predicted in the next, although sure votes are unsure there."""
+    base, x = Moving(), torch.tensor([[4, 4, 4]])
+    classifier = SmoothedClassifier(base, Scheme.l1(2, shape=(3,), q=4), classes=2, tolerance=2.0)
+    (ball,) = classifier.certify(x)
+    assert (ball.prediction, ball.exists) == (1, True)
+    assert 0 < (classifier.votes(x) == 0).sum() < 4
+    base.later = True
+    assert not (classifier.votes(x) == 1).any()
+    assert classifier.predict(x).tolist() == [1]
+    assert int(classifier(x).argmax()) == 1

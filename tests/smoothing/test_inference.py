@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, fx, nn
 from torch.nn.utils import parametrize
 
-from smoothing import Scheme, SmoothedClassifier
+from smoothing import Scheme, SmoothedClassifier, VoteError
 from smoothing._inference import prepare
 from smoothing._parallel import in_order
 from zoo._models import MODELS
@@ -98,8 +98,33 @@ AS_IT_IS = {
     "random": lambda: Net(lambda net, x: net.conv(x) * torch.rand(4, 1, 1)),
     "no copy": lambda: Net(lambda net, x: net.norm(net.conv(x)), norm=Uncopied(4)),
     "a wrapped function": lambda: Net(lambda net, x: counted(net.conv(x))),
+    "a forward of its own": lambda: patched(Net(lambda net, x: net.norm(net.conv(x)))),
+    "another way in": lambda: Called(lambda net, x: net.norm(net.conv(x))),
+    "a buffer that is written": lambda: Scratch(lambda net, x: torch.mul(net.conv(x), 2, out=net.scratch)),
     "a parametrization": lambda: parametrized(Net(lambda net, x: net.norm(net.conv(x)))),
 }
+
+
+def patched(network: nn.Module) -> nn.Module:
+    """Another function where an input is bright, which a few examples need not show."""
+    inner = network.forward
+    network.forward = lambda x: inner(x) * torch.where(x.mean((1, 2, 3)) > 0.9, -1, 1)[:, None]
+    return network
+
+
+class Called(Net):
+    """As `patched`, by its class."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return super().__call__(x) * torch.where(x.mean((1, 2, 3)) > 0.9, -1, 1)[:, None]
+
+
+class Scratch(Net):
+    """Keeps what it last computed in a buffer, where threads would write over each other."""
+
+    def __init__(self, join: Callable[[Net, Tensor], Tensor]) -> None:
+        super().__init__(join)
+        self.register_buffer("scratch", torch.zeros(0))
 
 
 @fx.wrap
@@ -229,6 +254,34 @@ def test_the_copy_is_traced_as_it_is_called() -> None:
     shown = classifier.noise.inputs(dark, range(classifier.scheme.samples), channels_last=True).flatten(0, 1)
     assert classifier.prepared.pure
     assert torch.allclose(logits(classifier, dark), classifier.evaluate(shown, network), rtol=0, atol=1e-5)
+
+
+def test_the_copy_is_traced_in_the_precision_in_which_it_is_called() -> None:
+    """A base may ask for that, too; and it may be changed."""
+    asked = on_dark(lambda net: 9.0 if torch.is_autocast_enabled("cpu") else 1.0)
+    classifier, dark = smoothed(network := settled(Net(asked))), torch.zeros_like(IMAGES)
+    shown = classifier.noise.inputs(dark, range(classifier.scheme.samples), channels_last=True).flatten(0, 1)
+    for precision in (torch.bfloat16, None):
+        classifier.autocast = precision
+        expected = classifier.evaluate(shown, network).float()
+        assert torch.allclose(logits(classifier, dark).float(), expected, rtol=0.1, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    "norm", [nn.BatchNorm2d(4, track_running_stats=False), nn.Softmax(dim=0)], ids=["statistics", "softmax"]
+)
+def test_a_base_that_mixes_the_rows_of_a_batch_is_refused(norm: nn.Module) -> None:
+    """Its votes would depend on how samples are batched."""
+    network = Net(lambda net, x: 9 * net.norm(net.conv(x)), norm)
+    with pytest.raises(VoteError, match="function of the input alone"):
+        smoothed(network).votes(IMAGES)
+
+
+def test_a_base_may_use_up_its_input() -> None:
+    """By operations in place."""
+    used = smoothed(settled(Net(lambda net, x: net.conv(x.mul_(3).sub_(1)))))
+    kept = smoothed(settled(Net(lambda net, x: net.conv(x * 3 - 1))))
+    assert torch.equal(logits(used, IMAGES), logits(kept, IMAGES))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
