@@ -34,7 +34,7 @@ def scheme_facts(scheme: Scheme) -> str:
     scale = VoteAware(scheme).scale
     cyclic = scheme.coupling == "cyclic"
     outcomes = scheme.design.outcomes
-    order = np.argsort(scheme.lists, axis=1)
+    order = np.argsort(scheme.lists, axis=1) if cyclic else ()
     return json.dumps(
         {
             "format": "ecm-facts/1",

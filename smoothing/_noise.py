@@ -59,11 +59,12 @@ class Noise:
         # The key of a level is its row's start plus the level: a cell itself, or what is bisected for.
         largest = max(shown.size, 2 * len(lower), rows * self._stride)
         self._key = torch.int32 if largest < 2**31 else torch.int64
-        finite = np.array([o.finite for o in outcomes])
-        row = np.minimum(scheme.lists, finite[:, None]) + (last - finite)[:, None]
-        # Every list twice in a row, so that t + offset < 2B needs no remainder.
-        self._starts = self._on(np.concatenate([row, row], axis=1).ravel() * self._stride).to(self._key)
-        self._position = torch.int32 if self._starts.numel() < 2**31 else torch.int64
+        self._position = torch.int32 if 2 * len(outcomes) * scheme.total < 2**31 else torch.int64
+        if scheme.coupling != "global":
+            finite = np.array([o.finite for o in outcomes])
+            row = np.minimum(scheme.lists, finite[:, None]) + (last - finite)[:, None]
+            # Every list twice in a row, so that t + offset < 2B needs no remainder.
+            self._starts = self._on(np.concatenate([row, row], axis=1).ravel() * self._stride).to(self._key)
         self._first = self._on(scheme.component * 2 * scheme.total).to(self._position)
         self._offset = self._on(scheme.offsets[scheme.site]).to(self._position)
         self._combs = (

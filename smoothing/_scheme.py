@@ -6,8 +6,8 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import cached_property
+from operator import index
 from typing import Any, Literal, get_args
 
 import attrs
@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecm._design import Design
+from ecm._errors import ECMError
 from ecm._metric import ECM
+from ecm._number import Exact, exact
 from ecm._outcomes import Outcomes
 from smoothing._errors import SchemeError
 
@@ -27,10 +29,14 @@ Representation = Literal["upper_lower", "center", "center_center", "center_error
 
 # The second word of the seeds of the streams that are not the offsets (whose plain seed is a published convention).
 _ORDER_STREAM, _PERMUTATION_STREAM = 1, 2
+LARGEST_LIST = 1 << 27
 
 
 def _sizes(shape: Iterable[int]) -> tuple[int, ...]:
-    return tuple(int(n) for n in shape)
+    try:
+        return tuple(index(n) for n in shape)
+    except TypeError as error:
+        raise SchemeError(f"shape {shape!r}: write the shape of one input, e.g. (3, 32, 32) or (12,)") from error
 
 
 def _one_of(literal: Any) -> Any:
@@ -81,8 +87,15 @@ class Scheme:
     def __attrs_post_init__(self) -> None:
         if not self.shape or min(self.shape) < 1:
             raise SchemeError(f"shape {self.shape}: write the shape of one input, e.g. (3, 32, 32) or (12,)")
-        if not 0 <= self.seed < 2**32:
-            raise SchemeError(f"seed = {self.seed}: seeds are integers in 0..2**32-1")
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 2**32:
+            raise SchemeError(f"seed = {self.seed!r}: seeds are integers in 0..2**32-1")
+        if not isinstance(self.pixel, bool):
+            raise SchemeError(f"pixel = {self.pixel!r}: write True (channels share offsets) or False")
+        if self.coupling != "global" and self.total > LARGEST_LIST:
+            raise SchemeError(
+                f"B = {self.total}: each of {self.total} samples is one evaluation of the base, and lists of up to "
+                f"{LARGEST_LIST} are kept; take a smaller budget"
+            )
         if self.pixel and len(self.shape) < 2:
             raise SchemeError(f"pixel=True shares offsets over the first axis, but shape {self.shape} has only one")
         if self.pixel and len(self.design.outcomes) > 1:
@@ -101,13 +114,14 @@ class Scheme:
             raise SchemeError(f"the metric's components do not fit the shape {self.shape}")
 
     @classmethod
-    def l1(cls, alpha: int | Fraction, shape: tuple[int, ...], q: int = 255, **choices: Any) -> Scheme:
+    def l1(cls, alpha: Exact, shape: tuple[int, ...], q: int = 255, **choices: Any) -> Scheme:
         """Fixed Lambda: the design of d = ||x - y||_1 / alpha, exact with B = alpha*q outcomes (width 1 with all its
         q offsets, else no divider). `choices` are the other fields of a scheme."""
-        budget = Fraction(alpha) * q
-        if budget.denominator != 1 or alpha < 1:
+        scale = exact(alpha, "alpha")
+        budget = scale * q
+        if budget.denominator != 1 or scale < 1:
             raise SchemeError(f"alpha = {alpha}: alpha >= 1 and alpha*q = {budget} must be an integer")
-        return cls(Design.from_weights(ECM.l1(alpha), {q: 1}, q, int(budget)), shape, **choices)
+        return cls(Design.from_weights(ECM.l1(scale), {q: 1}, q, int(budget)), shape, **choices)
 
     @property
     def metric(self) -> ECM:
@@ -237,9 +251,14 @@ class Scheme:
     @classmethod
     def from_json(cls, text: str) -> Scheme:
         """Read `to_json`; the design is verified anew and the stored fingerprint must agree."""
-        fields = json.loads(text)
-        fingerprint = fields.pop("fingerprint")
-        scheme = cls(design=Design.from_json(json.dumps(fields.pop("design"))), **fields)
+        try:
+            fields = json.loads(text)
+            fingerprint = fields.pop("fingerprint")
+            scheme = cls(design=Design.from_json(json.dumps(fields.pop("design"))), **fields)
+        except ECMError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise SchemeError(f"not the JSON of a scheme ({error!r}): pass what Scheme.to_json wrote") from error
         if scheme.fingerprint != fingerprint:
             raise SchemeError(
                 f"the stored fingerprint is {fingerprint}, the scheme's is {scheme.fingerprint}: not the same"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 
-from ecm import ECM
+from ecm import ECM, ECMError
 from ecm._design import Design
-from smoothing import Scheme, SchemeError
+from smoothing import Noise, Scheme, SchemeError
 from smoothing.strategies import small_schemes
 
 
@@ -125,3 +128,46 @@ def test_errors_name_the_cure() -> None:
     with pytest.raises(SchemeError, match="alpha >= 1"):
         Scheme.l1(Fraction(1, 2), shape=(2,), q=4)
     assert Scheme.l1(1, shape=(1, 1), q=4, seed=2**32 - 1, pixel=True).sites == 1
+
+
+GOOD = json.loads(Scheme.l1(2, shape=(3,), q=4).to_json())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "null", "[" * 100_000, json.dumps({**GOOD, "more": 1})]
+    + [json.dumps({key: value for key, value in GOOD.items() if key != gone}) for gone in ("design", "fingerprint")]
+    + [json.dumps({**GOOD, key: None}) for key in GOOD],
+    ids=lambda text: text[:20],
+)
+def test_what_is_no_scheme_is_refused_in_words(text: str) -> None:
+    """By an error of the package's own, not by one from inside."""
+    with pytest.raises(ECMError):
+        Scheme.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [{"seed": 0.5}, {"seed": "1"}, {"seed": -1}, {"pixel": "no"}, {"shape": (2.7,)}, {"shape": "34"}, {"shape": 3}],
+)
+def test_choices_of_another_type_are_refused(choices: dict[str, Any]) -> None:
+    """Nothing is cut off or taken for true."""
+    with pytest.raises(SchemeError, match=next(iter(choices))):
+        Scheme(**{"design": Scheme.l1(2, shape=(3,), q=4).design, "shape": (3, 1)} | choices)
+
+
+@pytest.mark.parametrize("alpha", ["x", None, float("nan"), "1/2", 0, "1e999999"])
+def test_an_alpha_that_is_none_is_refused(alpha: Any) -> None:
+    """As everywhere in the package; exact texts are read."""
+    with pytest.raises(ECMError, match="alpha"):
+        Scheme.l1(alpha, shape=(3,), q=4)
+    assert Scheme.l1("3/2", shape=(3,), q=4).total == 6
+
+
+def test_a_list_too_long_to_keep_is_refused() -> None:
+    """A global Lambda has few samples whatever B is."""
+    design = Design.from_weights(ECM.l1(10**12), {4: 1}, q=4, budget=4 * 10**12)
+    with pytest.raises(SchemeError, match="smaller budget"):
+        Scheme(design, (2,))
+    noise = Noise(Scheme(design, (2,), coupling="global"))
+    assert noise.inputs(torch.tensor([[0, 4]]), range(5)).shape == (1, 5, 4)
