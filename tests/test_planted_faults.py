@@ -287,10 +287,10 @@ def touched_twice(patch: Patch) -> None:
 
 
 def tie_the_other_way(patch: Patch) -> None:
-    def last(_: int, tally: Tally) -> int:
+    def last(tally: Tally) -> int:
         return tally.classes - 1 - tally.counts[::-1].index(max(tally.counts))
 
-    changed_property(patch, Tally, "prediction", last)
+    patch.setattr(Tally, "prediction", property(last))
 
 
 def need_too_large(patch: Patch) -> None:
