@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import attrs
 import numpy as np
@@ -136,6 +136,11 @@ def decide(
     >>> decide([votes[:4], votes[4:]], Scheme.l1(2, shape=(3,), q=4), 2, lambda ball: ball.covers(Fraction(1, 8)))
     Decision(certified=True, prediction=1, decisive=6, evaluated=8, samples=8)
     """
+    if classes < 2 or (label is not None and not 0 <= label < classes) or certificate not in get_args(Counted):
+        raise VoteError(
+            f"classes = {classes}, label = {label}, certificate = {certificate!r}: early stop decides between two "
+            f"classes or more, for a label among them, by {' or '.join(get_args(Counted))}"
+        )
     least = needed(scheme, wanted, certificate)
     candidates = list(range(classes)) if label is None else [label]
     # needs[c, k] = s_c - s_k - U + [c < k]; the diagonal never binds

@@ -95,6 +95,8 @@ class RandomizedSmoothing:
         """
         if not 0 < beta < 1 or n0 < 1 or n < 1:
             raise ECMError(f"n0 = {n0}, n = {n}, beta = {beta}: draws must be >= 1 and 0 < beta < 1")
+        if against not in ("half", "rivals") or self.classes < 2:
+            raise ECMError(f"against = {against!r}, {self.classes} classes: write 'half' or 'rivals', for two or more")
         point = _point(x)
         rng = np.random.default_rng(seed)
         chosen = int(np.argmax(self.counts(point, n0, batch_size, rng)))

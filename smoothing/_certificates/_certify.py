@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 Method = Literal["strongest", "paper", "integer", "vote_aware"]
 
 
+def check_threat(threat: object, scheme: Scheme) -> None:
+    """Raise VoteError unless a certificate under this scheme may speak of this threat."""
+    if threat not in get_args(Threat):
+        raise VoteError(f"threat = {threat!r} is unknown; write one of {', '.join(get_args(Threat))}")
+    if threat == "pixels" and not scheme.pixel:
+        raise VoteError("threat = 'pixels' needs a scheme whose channels share offsets: Scheme(..., pixel=True)")
+
+
 @attrs.frozen(slots=False, eq=False)
 class Certifier:
     """Certificates of many images under one scheme; what they share is computed once.
@@ -52,10 +60,7 @@ class Certifier:
             raise VoteError(
                 f"certificate = {self.certificate!r} is unknown; write one of {', '.join(get_args(Method))}"
             )
-        if self.threat not in get_args(Threat):
-            raise VoteError(f"threat = {self.threat!r} is unknown; write one of {', '.join(get_args(Threat))}")
-        if self.threat == "pixels" and not self.scheme.pixel:
-            raise VoteError("threat = 'pixels' needs a scheme whose channels share offsets: Scheme(..., pixel=True)")
+        check_threat(self.threat, self.scheme)
 
     @cached_property
     def _vote_aware(self) -> VoteAware:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from smoothing._certificates._certificate import Certificate, Threat
+from smoothing._certificates._certify import check_threat
 from smoothing._errors import VoteError
 
 if TYPE_CHECKING:
@@ -57,15 +58,23 @@ def certify_runoff(
     >>> certify_runoff([4, 3, 1], [[0, 5, 6], [3, 0, 6], [2, 2, 0]], Scheme.l1(2, shape=(3,), q=4)).radius
     Fraction(1, 4)
     """
+    check_threat(threat, scheme)
     votes, prefer = np.asarray(counts), np.asarray(pairs)
-    classes = len(votes)
-    if prefer.shape != (classes, classes) or classes < 2 or not {votes.dtype.kind, prefer.dtype.kind} <= {"i", "u"}:
+    classes = votes.size
+    if (
+        votes.ndim != 1
+        or prefer.shape != (classes, classes)
+        or classes < 2
+        or not {votes.dtype.kind, prefer.dtype.kind} <= {"i", "u"}
+    ):
         raise VoteError(f"counts of shape {votes.shape}, pairs of shape {prefer.shape}: give integers [C] and [C, C]")
-    if scheme.weights is not None or int(votes.sum()) + unsure != scheme.total:
+    if scheme.weights is not None or min(unsure, *votes) < 0 or int(votes.sum()) + unsure != scheme.total:
         raise VoteError(f"{int(votes.sum())} votes of {scheme.total}: a run-off needs all samples, each counting once")
     off = ~np.eye(classes, dtype=bool)
     if ((prefer + prefer.T)[off] != scheme.total).any():
         raise VoteError(f"pairs[a, b] + pairs[b, a] must be {scheme.total}: every sample prefers one of two classes")
+    if (prefer < votes[:, None])[off].any():
+        raise VoteError("pairs[a, b] is below counts[a]: a sample that votes for a prefers it to every other class")
     first, second = votes.tolist(), prefer.tolist()
     radius = Fraction(runoff_changes(first, second), scheme.total) if not unsure else None
     winner = runoff_winner(first, second)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothing._certificates._certificate import Certificate, Threat
-from smoothing._certificates._certify import checked_levels, diameter
+from smoothing._certificates._certify import check_threat, checked_levels, diameter
 from smoothing._certificates._vote_aware import VoteAware
 from smoothing._errors import VoteError
 
@@ -30,7 +30,15 @@ def certify_soft_sums(sums: ArrayLike, unit: int, scheme: Scheme, threat: Threat
     >>> certify_soft_sums([100, 700, 0], 100, Scheme.l1(2, shape=(3,), q=4)).radius
     Fraction(3, 8)
     """
-    totals = [int(s) for s in np.asarray(sums).tolist()]
+    check_threat(threat, scheme)
+    given = np.asarray(sums)
+    if given.dtype.kind not in "iu" or given.ndim != 1 or len(given) < 2:
+        raise VoteError(f"sums of dtype {given.dtype}, shape {given.shape}: integers [classes], two classes at least")
+    totals = given.tolist()
+    if unit < 1 or min(totals) < 0 or max(totals) > scheme.total * unit:
+        raise VoteError(
+            f"sums span {min(totals)}..{max(totals)}: outputs in [0, 1] sum to 0..{scheme.total} * unit, unit = {unit}"
+        )
     top = totals.index(max(totals))
     margin = min(totals[top] - s for k, s in enumerate(totals) if k != top)
     radius = Fraction(margin, 2 * scheme.total * unit) if margin > 0 else None
@@ -54,7 +62,7 @@ def certify_soft(
     if array.dtype.kind not in "iu" or array.ndim != 2 or len(array) != scheme.samples or array.shape[1] < 2:
         raise VoteError(f"outputs of dtype {array.dtype}, shape {array.shape}: integers [{scheme.samples}, classes]")
     soft = array.astype(np.int64)
-    if soft.min() < 0 or soft.max() > unit:
+    if unit < 1 or soft.min() < 0 or soft.max() > unit:
         raise VoteError(f"outputs span {soft.min()}..{soft.max()}: they stand for f = output/{unit} in [0, 1]")
     weights = np.ones(len(soft), np.int64) if scheme.weights is None else scheme.weights
     if scheme.total * unit >= 1 << 51:

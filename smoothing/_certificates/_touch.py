@@ -121,7 +121,10 @@ class Touch:
         """By site, the worth of all samples in which its features show anything (schemes of one component)."""
         sums = []
         for chunk in self._chunks(0):
-            _, shown, brings = self._used(0, chunk[chunk < self.scheme.sites], worth)
+            firsts = chunk[chunk < self.scheme.sites]  # the first channel stands for the others
+            if not len(firsts):
+                break
+            _, shown, brings = self._used(0, firsts, worth)
             sums.append(np.where(shown, brings, 0).sum(axis=1))
         return np.concatenate(sums).astype(np.int64)
 

@@ -368,3 +368,41 @@ def test_a_certifier_uses_the_pixel_threat_where_offsets_are_shared() -> None:
     shared, apart = (Scheme.l1(2, shape=(2, 3), q=4, pixel=p) for p in (True, False))
     assert Certifier(shared, 2)(votes).threat == "pixels"
     assert Certifier(apart, 2)(votes).threat == "features"
+
+
+CHANNELS = Scheme.l1(2, shape=(3, 2), q=4)
+
+
+@pytest.mark.parametrize("threat", ["pixels", "features of a pixel"])
+def test_the_pixel_threat_needs_shared_offsets(threat: str) -> None:
+    """For every certificate: channels with offsets of their own touch more samples than g(1) a pixel allows."""
+    soft, image = np.array([[0, 1]] * 8), np.zeros((3, 2), int)
+    with pytest.raises(VoteError, match="threat"):
+        certify(np.ones(8, np.uint8), image, CHANNELS, 2, threat=threat)  # type: ignore[arg-type]
+    with pytest.raises(VoteError, match="threat"):
+        certify_runoff([1, 7], [[0, 1], [7, 0]], CHANNELS, threat=threat)  # type: ignore[arg-type]
+    with pytest.raises(VoteError, match="threat"):
+        certify_soft_sums([0, 8], 1, CHANNELS, threat=threat)  # type: ignore[arg-type]
+    with pytest.raises(VoteError, match="threat"):
+        certify_soft(soft, 1, image, CHANNELS, threat=threat)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sums", "unit"), [([1.9, 2.0], 1), ([8], 1), ([1, 9], 1), ([-1, 7], 1), ([0, 0], 0), ([1, 7], -1), ([[1, 7]], 1)]
+)
+def test_sums_that_no_outputs_have_are_refused(sums: list[float], unit: int) -> None:
+    """Cut off, a margin of 0.1 would count as 1; beyond B, a radius could be anything."""
+    with pytest.raises(VoteError, match="sums"):
+        certify_soft_sums(sums, unit, CHANNELS)
+
+
+@pytest.mark.parametrize(
+    ("counts", "pairs", "unsure"),
+    [([9, -1], [[0, 8], [0, 0]], 0), ([8, 1], [[0, 8], [0, 0]], -1), ([8, 0], [[0, 2], [6, 0]], 0)],
+)
+def test_preferences_that_contradict_the_votes_are_refused(
+    counts: list[int], pairs: list[list[int]], unsure: int
+) -> None:
+    """Who votes for a class prefers it."""
+    with pytest.raises(VoteError):
+        certify_runoff(counts, pairs, CHANNELS, unsure=unsure)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ecm._design import Design
 from ecm._metric import ECM
 from smoothing._certificates import certify
 from smoothing._early import asking_order, decide, needed, vote_chunks
@@ -160,3 +161,26 @@ def test_a_voter_is_asked_in_that_order_and_the_answer_stays(
     image = np.zeros(scheme.shape)
     found = decide(vote_chunks(Recorded(), image, chunk), scheme, classes, lambda ball: ball.covers(radius))
     assert found.certified is full.covers(radius)
+
+
+@pytest.mark.parametrize(
+    ("classes", "label", "method"), [(2, -1, "integer"), (2, 2, "integer"), (1, None, "paper"), (2, None, "vote_aware")]
+)
+def test_what_early_stop_cannot_decide_is_refused(classes: int, label: int | None, method: str) -> None:
+    """A label among the classes, and a certificate that follows from counts."""
+    scheme = Scheme.l1(2, shape=(3,), q=4)
+    with pytest.raises(VoteError, match="early stop"):
+        decide([], scheme, classes, lambda ball: ball.covers(0), label=label, certificate=method)  # type: ignore[arg-type]
+
+
+def test_large_weights_are_counted_exactly() -> None:
+    """Up to the largest budget there is, a single vote decides."""
+    budget = 1 << 50
+    design = Design.from_weights(ECM.l1(budget // 4), {4: 1}, q=4, budget=budget)
+    scheme = Scheme(design, (2,), coupling="global", order="published")
+    votes = np.array([1, 1, 1, 1, 0], np.uint8)
+    assert scheme.weights is not None
+    assert scheme.weights.tolist() == [1, 1, 1, 1, budget - 4]
+    for need, certified in ((budget - 7, True), (budget - 6, False)):
+        wanted = lambda ball, need=need: ball.covers(Fraction(need - 1, 2 * budget))  # noqa: E731
+        assert decide([votes], scheme, 2, wanted, certificate="paper").certified is certified

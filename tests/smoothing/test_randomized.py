@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,3 +119,11 @@ def test_wrong_inputs_and_bases_are_refused() -> None:
         smooth.certify([0.5], 10, 10, 0.1)
     with pytest.raises(ECMError, match="beta"):
         smooth.certify([0.5], 10, 10, 1.5)
+
+
+@pytest.mark.parametrize(("against", "classes"), [("Half", 2), ("half", 1)])
+def test_what_is_compared_is_said(against: Any, classes: int) -> None:
+    """A misspelt choice is not taken for the other one."""
+    smooth = RandomizedSmoothing(lambda lower, upper: np.zeros(len(lower), int), classes, ECM.l1(2))
+    with pytest.raises(ECMError, match="against"):
+        smooth.certify(np.zeros(2), n0=1, n=1, beta=0.1, against=against)

@@ -258,3 +258,16 @@ def test_multipliers_evaluate_to_the_radius(scheme: Scheme) -> None:
         excess, _ = engine.items(levels.ravel().astype(np.int64), worth).excess(m)
         values.append(Fraction(m * tally.need(rival) - excess, bound.scale))
     assert bound.radius == min(values)
+
+
+@pytest.mark.parametrize("coupling", ["cyclic", "permutation", "global"])
+def test_chunks_do_not_matter(coupling: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features are gone through in chunks that fit a cache; the later ones hold no first channel of a pixel."""
+    design = Design.from_weights(ECM.l1(2), {2: 1, 4: 1}, q=4, budget=16)
+    scheme = Scheme(design, (3, 2, 2), coupling=coupling, pixel=True)
+    votes = np.ones(scheme.samples, np.uint8)
+    votes[0] = 0
+    levels = np.arange(12).reshape(3, 2, 2) % 5
+    expected = Certifier(scheme, 2)(votes, levels)
+    monkeypatch.setattr("smoothing._certificates._touch._CELLS", 30)
+    assert Certifier(scheme, 2)(votes, levels) == expected
