@@ -7,8 +7,8 @@ the touched samples; it is computed here for all features and distances, up and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import attrs
@@ -104,9 +104,20 @@ class Touch:
 
     @cached_property
     def _positions(self) -> list[Ints]:
-        """Cyclic coupling: where in the arranged list each finite outcome of a component stands, and one infinite."""
+        """Where in the arranged list each finite outcome of a component stands, and one infinite."""
         inverse = np.argsort(self.scheme.lists, axis=1)
         return [np.append(row[: o.finite], 0) for row, o in zip(inverse, self.scheme.design.outcomes, strict=True)]
+
+    @cached_property
+    def _samples(self) -> Callable[[int, int], NDArray[np.int32]]:
+        """Permutation coupling: the samples in which a site uses the outcomes of `_positions`, by component and site.
+        Kept, up to 256 MB: drawing a permutation takes longer than using it."""
+
+        def find(component: int, site: int) -> NDArray[np.int32]:
+            return np.argsort(self.scheme.permutation(site))[self._positions[component]].astype(np.int32)
+
+        most = max(len(positions) for positions in self._positions)
+        return lru_cache(maxsize=max(1, (1 << 26) // most))(find)
 
     def gains(self, levels: Ints, worth: Ints) -> Iterator[tuple[int, Ints, Ints]]:
         """(component, features, gains [features, moves]) for chunks of all features that show anything.
@@ -130,8 +141,8 @@ class Touch:
 
     def _chunks(self, component: int) -> Iterator[Ints]:
         mine = np.flatnonzero(self.scheme.component == component)
-        cyclic = self.scheme.coupling == "cyclic"
-        used = self.scheme.design.outcomes[component].finite if cyclic else self.scheme.samples
+        scheme = self.scheme
+        used = scheme.samples if scheme.coupling == "global" else scheme.design.outcomes[component].finite
         step = max(1, _CELLS // (used + len(self.moves)))
         for start in range(0, len(mine), step):
             yield mine[start : start + step]
@@ -146,6 +157,9 @@ class Touch:
             late = scheme.total - scheme.offsets[scheme.site[features]]
             brings = np.concatenate([exact, exact]).take(self._positions[component] + late[:, None])
             return None, np.arange(finite + 1) < finite, brings
+        if scheme.coupling == "permutation":
+            sites = scheme.site[features].tolist()
+            return None, np.arange(finite + 1) < finite, exact[np.stack([self._samples(component, s) for s in sites])]
         ids = np.minimum(scheme.outcome(features[:, None], np.arange(scheme.samples)), finite)
         return ids, ids < finite, np.broadcast_to(exact, ids.shape)
 
