@@ -1,4 +1,4 @@
-"""The learning rate, SGD without decay on norms and biases, and the averaged weights: all functions of the step."""
+"""The learning rate, the optimizer without decay on norms and biases, and the averaged weights."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from zoo._muon import Muon
 from zoo._recipe import Recipe
 
 
@@ -25,17 +26,17 @@ def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
     return recipe.lr * (recipe.final + (1 - recipe.final) * left)
 
 
-def make_optimizer(module: nn.Module, recipe: Recipe) -> torch.optim.SGD:
-    """SGD with momentum; weight decay on matrices and kernels only (a norm's scale or a bias has one axis)."""
+def make_optimizer(module: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+    """The recipe's optimizer; weight decay on matrices and kernels only (a norm's scale or a bias has one axis)."""
     parameters = [p for p in module.parameters() if p.requires_grad]
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": recipe.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
+    groups = [group for group in groups if group["params"]]
     nesterov = recipe.nesterov and recipe.momentum > 0
-    return torch.optim.SGD(
-        [group for group in groups if group["params"]], lr=recipe.lr, momentum=recipe.momentum, nesterov=nesterov
-    )
+    kind = Muon if recipe.optimizer == "muon" else torch.optim.SGD
+    return kind(groups, lr=recipe.lr, momentum=recipe.momentum, nesterov=nesterov)
 
 
 class Average:

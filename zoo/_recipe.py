@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import attrs
 
@@ -11,6 +11,7 @@ from zoo._errors import SettingError
 from zoo._objectives import OBJECTIVES
 
 Schedule = Literal["one_cycle", "cosine"]
+Optimizer = Literal["sgd", "muon"]
 
 
 @attrs.frozen(kw_only=True)
@@ -28,11 +29,12 @@ class Recipe:
     epochs: int  # passes over the training images; 0 keeps the weights that a run starts with
     batch: int = 256  # images a step, over all processes together
     objective: str = "noisy"  # a name in OBJECTIVES
+    optimizer: Optimizer = "sgd"  # SGD with momentum; muon makes its steps of matrices and kernels orthogonal
     schedule: Schedule = "one_cycle"  # after the warm-up: a straight line, or half a cosine, down to lr * final
     lr: float = 0.2  # peak learning rate, a step
     warmup: float = 0.2  # share of all steps during which the rate rises in a straight line from 0 to lr
     final: float = 0.0  # last learning rate, as a share of lr
-    momentum: float = 0.9  # of SGD
+    momentum: float = 0.9  # of the gradient, a step
     nesterov: bool = True
     weight_decay: float = 5e-4  # a step, times the learning rate; not for norms and biases
     label_smoothing: float = 0.0  # share of the target given to all classes alike
@@ -44,8 +46,9 @@ class Recipe:
     def __attrs_post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
             raise SettingError(f"objective = {self.objective!r}: write one of {', '.join(OBJECTIVES)}")
-        if self.schedule not in ("one_cycle", "cosine"):
-            raise SettingError(f"schedule = {self.schedule!r}: write one of one_cycle, cosine")
+        for name, choices in (("schedule", get_args(Schedule)), ("optimizer", get_args(Optimizer))):
+            if getattr(self, name) not in choices:
+                raise SettingError(f"{name} = {getattr(self, name)!r}: write one of {', '.join(choices)}")
         for name in ("nesterov", "shift", "bf16"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write true or false (True or False in Python)")

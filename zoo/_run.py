@@ -72,7 +72,7 @@ def prepared(folder: Path, resume: bool) -> Iterator[None]:
         yield
 
 
-def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.SGD, average: Average) -> None:
+def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.Optimizer, average: Average) -> None:
     """The whole state of the run, if it is sound."""
     tensors = {f"base.{name}": value for name, value in run.base.state_dict().items()}
     tensors |= {f"average.{name}": value for name, value in average.state.items()} if average.decay else {}
@@ -85,7 +85,7 @@ def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.SGD, average:
     save_tensors(run.folder / CHECKPOINT, tensors, {"step": step, "sums": sums.tolist(), "run": run.identity})
 
 
-def restore(run: Run, optimizer: torch.optim.SGD, average: Average) -> tuple[int, Tensor]:
+def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tuple[int, Tensor]:
     """The step to go on with, and the sums of the epoch so far; all else is put in its place."""
     sums = torch.zeros(3, device=run.workers.device)
     if not (run.folder / CHECKPOINT).exists():
