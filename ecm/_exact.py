@@ -111,9 +111,11 @@ def sign(node: Node) -> int:
                 return 1
             if ball < 0:
                 return -1
-        if not zero_tested and is_zero(node):
-            return 0
-        zero_tested = True
+            defined = ball.is_finite()  # the normal form of 0/x does not see that x is 0
+        if defined and not zero_tested:
+            if is_zero(node):
+                return 0
+            zero_tested = True
     raise Undecided(f"it is open whether {node.text()} is zero (it is below 2**-{PRECISIONS[-1] // 2} or so)")
 
 

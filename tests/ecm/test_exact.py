@@ -12,6 +12,7 @@ from ecm._errors import Undecided, Undefined
 from ecm._exact import evaluate, is_zero, sign
 from ecm._expression import Num
 from ecm._parse import parse
+from ecm._proof import prove_on_grid
 
 ZEROS = [
     "sqrt(8) - 2*sqrt(2)",
@@ -64,6 +65,15 @@ def test_an_open_zero_is_undecided() -> None:
     """A true equality outside the normal form is left open, not guessed."""
     with pytest.raises(Undecided, match="open"):
         sign(parse("4*atan(1/5) - atan(1/239) - pi/4"))
+
+
+def test_zero_over_a_hidden_zero_is_not_zero() -> None:
+    """The numerator is 0 by its normal form; the denominator is 0 as well, which no normal form shows."""
+    nothing = "(sqrt(2)*sqrt(3) - sqrt(6))/(sin(1)**2 + sin(1 + pi/2)**2 - 1)"
+    with pytest.raises(Undecided, match="open"):
+        sign(parse(nothing))
+    with pytest.raises(Undecided, match="open"):
+        prove_on_grid(parse(f"{nothing} + z"), 4, 5)
 
 
 @pytest.mark.parametrize(
