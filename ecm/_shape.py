@@ -215,7 +215,8 @@ def _power(x: Known, exponent: Node) -> Known:
             raise Undefined("a division by an expression that may be zero")
         top = ball_power(x.lo, exponent) if x.lo > 0 else INFINITY
         bottom = ball_power(x.hi, exponent) if x.hi.is_finite() else arb(0)
-        return _compose((False, True, False, True), x, bottom, top, above=True, below=x.above)
+        above = x.below or not x.hi.is_finite()  # 1/x reaches its lower end where x reaches its upper one
+        return _compose((False, True, False, True), x, bottom, top, above=above, below=x.above)
     if not e > 0:
         raise Undefined("a power whose exponent may be negative")
     lo = ball_power(x.lo, exponent)
@@ -240,6 +241,8 @@ def _apply(name: str, x: Known) -> Known:
         return _compose(shape, x, lo, hi, above=x.above and name != "sign", below=x.below and name != "sign")
     if name == "Abs":
         return _compose(shape, x, arb(0), (-x.lo).max(x.hi))
+    if shape[2]:  # a strictly concave function exceeds its values at both ends in between
+        return _compose(shape, x, atom.ball(x.lo).min(atom.ball(x.hi)), arb(1), above=x.above and x.below)
     return _compose(shape, x, arb(-1), arb(1))
 
 

@@ -28,7 +28,15 @@ FROM_THE_PAPER_AND_BEYOND = [
 ACCEPTED = [
     *FROM_THE_PAPER_AND_BEYOND,
     *("0", "z**(1/7)", "z**0.123456789/2", "z**(1/pi)", "sqrt(sqrt(z))", "cbrt(z)", "Abs(z)", "1-2**(-z)"),
-    *("sin(pi*z/2)", "sin(pi*z/4)", "sin(z)/sin(1)", "asinh(z)/asinh(1)", "atan(z)*4/pi", "log(1+z)/log(2)"),
+    *(
+        "sin(pi*z/2)",
+        "sqrt(sin(pi*z/2))",
+        "sin(pi*z/4)",
+        "sin(z)/sin(1)",
+        "asinh(z)/asinh(1)",
+        "atan(z)*4/pi",
+        "log(1+z)/log(2)",
+    ),
     *("1-(1-z)**3", "1-(1-z)**1.5", "1-(1-z)**4.5", "1-(1-z)**1000", "sqrt(1-(1-z)**2)", "sqrt(2*z-z**2)"),
     *("sqrt(z)*(1-z/10)", "z-z**1.5/3", "z-z**3/3", "z**0.5/2+1e-9*z**2", "z**0.5/2+z**2/100", "z*exp(-z)*E"),
     *("z**(1/pi)/2+z**2/1000", "sqrt(z+z**2)/2", "sqrt(z/(1+z))", "1-exp(-sqrt(z))", "tanh(sqrt(z))", "log1p(sqrt(z))"),
@@ -182,6 +190,25 @@ def test_undecided_says_what_is_open_and_how_to_go_on() -> None:
     """What cannot be settled is not accepted; the error names the condition and the grid proof."""
     with pytest.raises(Undecided, match=r"'concave' is open.*grid=255"):
         prove(parse("Min(z, 3 + 1/(z - 1/3)**2)"), 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["Piecewise((0,1/(3+sin(7*pi*z/2))<=1/4),(sqrt(z),True))", "sign(1/(3+sin(7*pi*z/2))-1/4)*z"]
+)
+def test_a_value_that_differs_at_one_point_only_is_not_overlooked(text: str) -> None:
+    """g(1/7) = 0 and g > 0 on both sides: the condition touches its limit there, and nowhere in the samples."""
+    assert point_ball(parse(text), Fraction(1, 7)) == 0
+    with pytest.raises((NotAnECM, Undecided)):
+        prove(parse(text), 1)
+
+
+@pytest.mark.parametrize("text", ["1/(3 + sin(pi*z))", "1/Min(z + 1, 3/2)"])
+def test_an_end_of_the_range_that_is_attained_is_not_called_open(text: str) -> None:
+    """1/x takes its least value where x takes its largest, which it may do inside the interval."""
+    node = parse(text)
+    shape, value = known(node, arb(0), arb(1)), point_ball(node, Fraction(1, 2))
+    assert not (shape.above and value.overlaps(shape.lo))
+    assert not (shape.below and value.overlaps(shape.hi))
 
 
 @pytest.mark.parametrize("text", ["Piecewise((0,z<=0),(z*(1-log(z)),True))", "z**0.3137*log1p(z**0.6173)**0.3/3"])
