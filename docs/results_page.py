@@ -5,12 +5,14 @@ The sentences themselves are in `results.jinja`.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import attrs
 import jinja2
 from results_budget import budget, budget_figures
 from results_gain import by_power, gain_figures, gain_table, growth_table, largest, prototype
@@ -21,8 +23,10 @@ from zoo._certification import METHODS
 from zoo._experiments import EXPERIMENTS
 from zoo._experiments._checks import Verdict
 from zoo._experiments._declarations import Family, Panel
+from zoo._experiments._plan import SIZES
 from zoo._experiments._table import Cell
 from zoo._models import build_network
+from zoo._recipe import UNNAMED, preset
 
 NAMES = {"paper": "paper's", "integer": "integer", "vote_aware": "vote-aware"}
 
@@ -131,7 +135,7 @@ def _commands(experiments: dict[str, Found], records: Path) -> list[str]:
         own = _own([read_run(one.done.folder / name) for name in one.done.models])
         (epochs, _), *_ = Counter(run.card["training"]["epochs"] for run in own).most_common()
         where = "" if one.done.experiment.data == "digits" else " --data DATA"
-        begun = ""
+        begun = _settings(own)
         for start in (run.start for run in own if run.start is not None):
             name = start["name"]
             earlier = next(
@@ -139,14 +143,28 @@ def _commands(experiments: dict[str, Found], records: Path) -> list[str]:
             )
             if earlier is not None and earlier.weights not in {run.weights for run in shipped()}:
                 name = "runs/start"
-                long = f"--epochs {earlier.card['training']['epochs']} --out {name}"
+                long = f"--epochs {earlier.card['training']['epochs']}{_settings([earlier])} --out {name}"
                 formula, data = earlier.card["law"][0]["g"], earlier.card["data"]["name"]
                 first[name] = f'ecm train "{formula}" --dataset {data} {long}{where}'
-            begun = f" --start {name}"
+            begun = f" --start {name}{_settings(own)}"
         lines.append(
             f"ecm reproduce {one.done.experiment.name} --epochs {epochs} --images {one.done.images}{begun}{where}"
         )
     return [*first.values(), *lines]
+
+
+def _settings(runs: list[Run]) -> str:
+    """What these trainings have in common that their preset has not: settings as `--set` takes them."""
+    common = []
+    for run in runs:
+        trained, size = run.card["training"], SIZES[run.card["data"]["name"]]
+        usual = attrs.asdict(preset(trained["preset"], size.train, size.shape).usual(run.start is not None))
+        kept = {**UNNAMED, **trained}
+        common.append({(name, json.dumps(kept[name])) for name in usual if kept[name] != usual[name]})
+    told = sorted(set.intersection(*common)) if common else []
+    return "".join(
+        f" --set {name}={value.strip(chr(34))}" for name, value in told if name not in ("epochs", "objective")
+    )
 
 
 def _mixed(experiments: dict[str, Found]) -> bool:

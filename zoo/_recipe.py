@@ -12,6 +12,8 @@ from zoo._objectives import OBJECTIVES
 
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
+# Settings that were added later, with the one value that they had before: what a card means that does not name them.
+UNNAMED = {"shift": True, "optimizer": "sgd"}
 
 
 @attrs.frozen(kw_only=True)
@@ -98,6 +100,10 @@ class Preset:
     kind: Literal["aperiodic", "periodic"]
     order: Literal["interleaved", "published"]
 
+    def usual(self, started: bool) -> Recipe:
+        """The recipe; at half the learning rate if the run starts with the weights of a finished model."""
+        return attrs.evolve(self.recipe, lr=self.recipe.lr / 2) if started else self.recipe
+
 
 def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
     """The preset called `name` for so many training images of that shape.
@@ -114,8 +120,10 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
     """
     if name == "fast":
         epochs = max(24, min(150, 240_000 // max(1, images)))
+        many = Recipe(epochs=epochs, shift=False, optimizer="muon")
+        few = Recipe(epochs=epochs, batch=128, lr=0.1)
         return Preset(
-            recipe=Recipe(epochs=epochs, shift=False) if images >= 10_000 else Recipe(epochs=epochs, batch=128, lr=0.1),
+            recipe=many if images >= 10_000 else few,
             model=None,
             per_alpha=None,
             kind="aperiodic",

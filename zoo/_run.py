@@ -25,7 +25,7 @@ from zoo._load import VOTES
 from zoo._model import CARD
 from zoo._models import Base
 from zoo._optim import Average
-from zoo._recipe import Recipe
+from zoo._recipe import UNNAMED, Recipe
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -121,7 +121,7 @@ def require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
         for name, part in value.items():
             yield from flat(part, f"{path}.{name}".strip("."))
 
-    there = dict(flat(found))
+    there = dict(flat({"training": UNNAMED})) | dict(flat(found))
     pairs = ((key, there.get(key), value) for key, value in flat(json.loads(json.dumps(wanted))))
     differing = [f"{key} is {old!r} there, {new!r} here" for key, old, new in pairs if old != new]
     if differing:

@@ -373,6 +373,8 @@ def test_the_list_says_what_everything_costs(monkeypatch: pytest.MonkeyPatch) ->
         (["reproduce", "digits", "--scale", "paper", "--minutes", "3"], "small scale"),
         (["reproduce", "digits", "--minutes", "0"], "above 0"),
         (["reproduce", "digits", "--images", "0"], "--images"),
+        (["reproduce", "digits", "--set", "objective=stability"], "every row declares its own"),
+        (["reproduce", "digits", "--set", "lr"], "NAME=VALUE"),
     ],
 )
 def test_wrong_words_are_answered_by_right_ones(words: list[str], said: str) -> None:
@@ -380,6 +382,12 @@ def test_wrong_words_are_answered_by_right_ones(words: list[str], said: str) -> 
     shown = ecm(*words)
     assert shown.exit_code == 2
     assert said in shown.stderr
+
+
+def test_settings_of_the_recipe_reach_every_training(tmp_path: Path) -> None:
+    """They stand in the cards."""
+    done = reproduce("digits", epochs=1, images=2, out=tmp_path, progress=False, lr=0.05)
+    assert {read_card(tmp_path / name)["training"]["lr"] for name in done.models} == {0.05}
 
 
 def test_scales_and_images_are_checked_in_python_too() -> None:

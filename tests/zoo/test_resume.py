@@ -41,7 +41,9 @@ def start(out: Path, settings: dict[str, Any]) -> BaseProcess:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{"model": "mlp", "epochs": 12}, {"model": "small_cnn", "epochs": 1}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{"model": "mlp", "epochs": 12}, {"model": "small_cnn", "epochs": 1, "optimizer": "muon"}], ids=str
+)
 def test_killed_and_resumed_equals_undisturbed(tmp_path: Path, settings: dict[str, Any]) -> None:
     """kill -9 at random moments, start again until done: bitwise the weights of a run that nobody touched."""
     calm = start(tmp_path / "calm", settings)

@@ -119,6 +119,17 @@ def test_a_finished_run_is_returned_and_another_one_is_not_overwritten(table: Da
     train(METRIC, table, out=out, lr=0.3, resume=False, **TINY)
 
 
+def test_a_folder_from_before_there_were_optimizers_is_of_sgd(table: Dataset, tmp_path: Path) -> None:
+    """A setting that an old card does not name had one value."""
+    train(METRIC, table, out=tmp_path, **TINY)
+    card = json.loads((tmp_path / "card.json").read_text())
+    del card["training"]["optimizer"]
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    train(METRIC, table, out=tmp_path, **TINY)
+    with pytest.raises(CheckpointError, match=r"training.optimizer is 'sgd' there, 'muon' here"):
+        train(METRIC, table, out=tmp_path, optimizer="muon", **TINY)
+
+
 def test_a_run_can_start_from_a_finished_model(tmp_path: Path) -> None:
     """Its network and normalisation are taken; without any epoch the function is the same, under another scheme too; a
     layer that reads fewer planes sums the kernels, so a bin without width looks the same to it."""

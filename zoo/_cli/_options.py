@@ -54,6 +54,10 @@ Radii = Annotated[
     ),
 ]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting of the recipe, as in lr=0.1 or objective=stability."),
+]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print data (JSON) instead of tables.")]
 
 
@@ -63,6 +67,24 @@ def declared(formulas: list[str], grid: int | None) -> ECM:
 
     metrics = [ECM.from_expr(formula, grid=grid) for formula in formulas]
     return metrics[0] if len(metrics) == 1 else ECM.grouped(metrics)
+
+
+def settings(texts: list[str] | None) -> dict[str, Any]:
+    """What `--set` says, value by value: JSON if it is that, else text.
+
+    >>> settings(["lr=0.1", "objective=stability", "shift=true"])
+    {'lr': 0.1, 'objective': 'stability', 'shift': True}
+    """
+    found: dict[str, Any] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{text!r}: write NAME=VALUE, as in lr=0.1")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
+    return found
 
 
 def speaks() -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from zoo._cli._options import AsJSON, DataRoot, Device, print_json, speaks
+from zoo._cli._options import AsJSON, DataRoot, Device, Settings, print_json, settings, speaks
 
 
 class Scale(StrEnum):
@@ -43,6 +43,7 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option(help="Where the runs are kept.", show_default="runs/reproduce/...")
     ] = None,
+    setting: Settings = None,
     device: Device = None,
     list_: Annotated[bool, typer.Option("--list", help="Say what each experiment costs on this machine.")] = False,
     json: AsJSON = False,
@@ -61,7 +62,7 @@ def reproduce(
 
         ecm reproduce table1 --minutes 120 --data DATA
 
-        ecm reproduce table1 --epochs 6 --images 500 --start cifar10-l0.5-a18 --data DATA
+        ecm reproduce table1 --epochs 6 --images 500 --start cifar10-l0.5-a18 --set optimizer=sgd --data DATA
 
         torchrun --nproc-per-node 8 -m zoo reproduce table1 --scale paper
     """
@@ -85,6 +86,7 @@ def reproduce(
         device=device,
         progress=not json,
         say=(lambda text: None) if json else typer.echo,
+        **settings(setting),
     )
     if not speaks():
         return

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_text
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from zoo._cli._options import AsJSON, DataRoot, Device, Formulas, Grid, declared, print_json, speaks
+from zoo._cli._options import AsJSON, DataRoot, Device, Formulas, Grid, Settings, declared, print_json, settings, speaks
 
 
 def train(
@@ -47,12 +46,7 @@ def train(
     resume: Annotated[bool, typer.Option(help="Go on with what is in the folder, or replace it.")] = True,
     device: Device = None,
     seed: Annotated[int, typer.Option(min=0, help="Of weights, order and draws.")] = 0,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting of the recipe, as in lr=0.1 or objective=stability."
-        ),
-    ] = None,
+    setting: Settings = None,
     json: AsJSON = False,
 ) -> None:
     """Train a base classifier under the noise of a metric; the run can be stopped at any time and resumed.
@@ -72,7 +66,7 @@ def train(
     from zoo._data import load_data
     from zoo._train import train as run
 
-    changes = dict(_setting(text) for text in setting or [])
+    changes = settings(setting)
     metric = declared(formulas, load_data(dataset, data).q if grid else None)
     try:
         made = run(
@@ -103,13 +97,3 @@ def train(
         return
     base = accuracy.get("base", {"value": math.nan, "images": 0})  # lacking only in a card that was edited by hand
     typer.echo(f"{made.path}: base accuracy {base['value']:.1%} on {base['images']} test images")
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise typer.BadParameter(f"{text!r}: write NAME=VALUE, as in lr=0.1")
-    try:
-        return name.strip(), json_text.loads(value)
-    except ValueError:
-        return name.strip(), value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import torch
@@ -34,6 +35,7 @@ def reproduce(
     device: str | torch.device | None = None,
     progress: bool = True,
     say: Callable[[str], None] = lambda text: None,
+    **changes: Any,
 ) -> Reproduction:
     """Run an experiment of the paper and return its table; what is in `out` already is not done again.
 
@@ -43,8 +45,9 @@ def reproduce(
     find them. `small`: the fast preset on a few alphas, with epochs and images sized to `minutes` by steps timed on
     this machine, in `runs/reproduce/<name>-small`. With `epochs` there is nothing to size: the models are those of
     every experiment with so many epochs, and share the folder `runs/reproduce/<epochs>-epochs`. `images` certifies so
-    many test images instead. `start` is a model whose weights every training begins with (see `train`). `say` is told
-    what happens. Under torchrun `train` and `certify` share their work among the processes.
+    many test images instead. `start` is a model whose weights every training begins with, and `changes` replace
+    settings of the recipe (see `train`). `say` is told what happens. Under torchrun `train` and `certify` share their
+    work among the processes.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as out:
@@ -65,6 +68,8 @@ def reproduce(
         raise ECMError("minutes size the epochs: give one of the two")
     if epochs is not None and (scale == "paper" or epochs < 1):
         raise ECMError(f"epochs = {epochs}: write a number >= 1, at the small scale (the paper's recipe has its own)")
+    if "objective" in changes:
+        raise ECMError(f"objective = {changes['objective']!r}: every row declares its own; leave it out")
     folder = Path(out) if out is not None else default_folder(experiment, scale, epochs)
     data = load_data(experiment.data, root)
     size = Size.of(data)
@@ -94,6 +99,7 @@ def reproduce(
                 device=device,
                 progress=progress,
                 objective=family.objective,
+                **changes,
             )
             certify(folder / run, data, limit=plan.images, device=device, progress=progress)
         here.wait()
