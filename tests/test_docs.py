@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 GENERATED = {"cli.md"}
+GROUPS = {("ecm", "checks")}  # of entry points: a name, but nothing to import
 PAGES = [page for page in [*ROOT.glob("README.md"), *sorted(DOCS.rglob("*.md"))] if page.name not in GENERATED]
 CODE = re.compile(r"^```(python|bash)$", re.MULTILINE)
 FENCE = re.compile(
@@ -170,6 +171,73 @@ def test_the_numbers_that_prose_repeats_are_those_measured() -> None:
     total = sum(row["cases"] for row in cases)
     assert all(row["cases"] == row["search"] == row["bound"] for row in cases)
     assert f"are {total} cases" in designs
+
+
+def test_what_the_readme_says_of_the_vote_aware_certificate_is_counted() -> None:
+    """Its gains are those that the page of results and the table above it give."""
+    readme, results = (" ".join(page.read_text().split()) for page in (ROOT / "README.md", DOCS / "results.md"))
+    gains = re.search(
+        r"gains at most (\S+) points with (B = \S+ alpha) \(.*?\) and (\S+) points with (\S+ = \S+)", results
+    )
+    assert gains is not None
+    few, usual, many, published = gains.groups()
+    assert f"gains at most {few} points with {usual} and {many} with {published} alpha" in readme
+    ours, theirs = (
+        [float(share) for share in re.findall(r"([\d.]+)%", readme.partition(f"| {name} | ")[2].partition("| |")[0])]
+        for name in ("vote-aware", "the paper's certificate")
+    )
+    assert f"on digits it gains up to {max(a - b for a, b in zip(ours[:6], theirs[:6], strict=True)):.1f}." in readme
+
+
+def anchors(page: Path) -> set[str]:
+    """What can be linked to in a page: its headings, as GitHub and the site name them."""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_outside_of_the_site_lead_somewhere(page: str) -> None:
+    """mkdocs looks at links between its own pages only."""
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", (ROOT / page).read_text()):
+        path, _, anchor = target.partition("#")
+        assert (ROOT / path).exists(), target
+        assert not anchor or anchor in anchors(ROOT / path), target
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, id=str(p.relative_to(ROOT))) for p in [*PAGES, ROOT / "CONTRIBUTING.md"]]
+)
+def test_what_a_page_names_exists(page: Path) -> None:
+    """Files of the project, and what a package is said to have."""
+    words = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S))
+    files = [word for word in words if re.fullmatch(r"(?:ecm|smoothing|zoo|tests|docs|benchmarks)/[\w/.-]+", word)]
+    assert [file for file in files if not (ROOT / file).exists()] == []
+    for package, path in (found.groups() for word in words if (found := re.match(r"(ecm|smoothing|zoo)\.(\w+)", word))):
+        module = importlib.import_module(package)
+        known = hasattr(module, path) or importlib.util.find_spec(f"{package}.{path}") or (package, path) in GROUPS
+        assert known, f"{package}.{path}"
+
+
+def commands() -> Iterator[Any]:
+    """Everything that a page tells a reader to type for `ecm`, run here or not."""
+    for page in PAGES:
+        for block in blocks(page.read_text()):
+            for line in block.code.splitlines() if block.language in ("bash", "console") else ():
+                found = re.match(r"(?:torchrun \S+ \S+ -m zoo|ecm) (.*)", line)
+                if found is not None:
+                    yield pytest.param(found[1], id=f"{page.relative_to(ROOT)}: {found[1]}")
+
+
+@pytest.mark.parametrize("command", list(commands()))
+def test_commands_that_are_shown_are_understood(command: str) -> None:
+    """Those that are not run, too: there is such a command, and it has these options."""
+    import typer
+
+    from zoo.cli import app
+
+    name, *arguments = shlex.split(command, comments=True)
+    group: Any = typer.main.get_command(app)
+    group.commands[name].make_context(name, arguments).close()
 
 
 @pytest.mark.parametrize("helper", ["readable", "formulas"])
