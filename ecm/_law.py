@@ -143,6 +143,12 @@ class Law:
             found.append((lower, low, high, inverse))
         return tuple(found)
 
+    @cached_property
+    def _density_functions(self) -> tuple[Function, ...]:
+        """The formulas of the densities on float arrays, made once: sympy takes longer for that than a quadrature."""
+        by_jets: Function = partial(self._by_piece, which=1)
+        return tuple(within(_SECONDS, partial(_numeric, part.formula), by_jets) for part in self.densities)
+
     def _by_piece(self, z: Floats, which: int) -> Floats:
         out = np.zeros(z.shape)
         index = np.searchsorted(self._ends, z, side="right")
@@ -206,10 +212,8 @@ class Law:
         steeper at 0 than z**(-0.9).
         """
         total = 0.0
-        for part in self.densities:
+        for part, function in zip(self.densities, self._density_functions, strict=True):
             a, b = float(part.lower), float(part.upper)
-            by_jets: Function = partial(self._by_piece, which=1)
-            function = within(_SECONDS, partial(_numeric, part.formula), by_jets)
             middle = min(max(z, a), b)
             total += _integral(function, a, middle)
             total += z * _integral(partial(_over, function), middle, b)
