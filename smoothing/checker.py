@@ -137,8 +137,13 @@ def check_design(facts: dict[str, Any]) -> None:
     for text, rows, costs in zip(facts["metric"], facts["rows"], facts["costs"], strict=True):
         exact, caps = floors(text, scale, q), floors(text, budget, q)
         if exact is None or caps is None:
-            print(f"on trust: {q + 1} values of g = {text}")
+            if scale < budget << 10:
+                raise Rejected(f"costs in units of 1/{scale} are too coarse to price {budget} * ({text})")
             caps = [(cost + 1) * budget // scale for cost in costs]
+            print(f"on trust: {q + 1} values of g = {text}")
+            for k, (cap, cost) in enumerate(zip(caps, costs, strict=True)):
+                if cap * scale > cost * budget:  # rounded down, it might be just below
+                    print(f"on trust: {budget} * g({k}/{q}) >= {cap}")
         else:
             demand(costs == exact, f"the costs are {scale} * ({text}), rounded down")
         if len(costs) != q + 1 or costs[0] != 0 or sorted([*costs, scale]) != [*costs, scale]:

@@ -177,6 +177,13 @@ FALSE_FACTS: dict[str, dict[str, Any]] = {
     "a table that does not start at 0": {"metric": [f"{[1] * 5}"], "costs": [[SCALE] * 5]},
     "values that are no numbers": {"metric": ["tanh(z)"], "costs": [[0, *[float("nan")] * 4]]},
     "values above 1": {"metric": ["tanh(z)"], "costs": [[0, *[1 << 50] * 4]]},
+    "right values, too coarse to compare with": {
+        "metric": ["tanh(z)/99"],
+        "costs": [[0] * 5],
+        "scale": 1,
+        "rows": [[[1, 2, 3, 4]] * 8],
+        "positions": [list(range(8))],
+    },
 }
 
 
@@ -187,6 +194,14 @@ def test_facts_that_contradict_themselves_are_rejected(
     """With the right digests, and a ball that the counts allow."""
     with pytest.raises(checker.Rejected):
         checker.check(*forged(*plain, **FALSE_FACTS[name]))
+
+
+def test_what_the_costs_leave_open_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """3 * Min(z, 1/3) is 1 from z = 1/2 on; its value rounded down cannot tell that from just below."""
+    third = SCALE // 3
+    facts = {"q": 2, "budget": 3, "scale": SCALE, "shape": [1], "metric": ["Min(z, 1/3)"], "rows": [[[1]]]}
+    checker.check_design(facts | {"costs": [[0, third, third]]})
+    assert capsys.readouterr().out.count("on trust: 3 * g") == 2
 
 
 def test_the_pixel_threat_is_for_one_component() -> None:
