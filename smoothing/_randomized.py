@@ -56,6 +56,8 @@ class RandomizedCertificate:
         power = self.metric.power()
         if power is None or power[0] == 0:
             raise ECMError(f"g = {self.metric} is not z**p/alpha with p > 0: it has no l_p radius, use `radius`")
+        if math.isinf(self.radius):
+            return math.inf
         return root_below(power[1] * Fraction(self.radius), 1 / power[0], strict=True)
 
 
@@ -93,10 +95,9 @@ class RandomizedSmoothing:
         "half": safe while D < L - 1/2, with L the Clopper-Pearson bound at level beta. "rivals": one bound for the
         class and one for every rival, each at level beta/C, safe while D < min over k of (L - U_k)/2.
         """
-        if not 0 < beta < 1 or n0 < 1 or n < 1:
-            raise ECMError(f"n0 = {n0}, n = {n}, beta = {beta}: draws must be >= 1 and 0 < beta < 1")
-        if against not in ("half", "rivals") or self.classes < 2:
-            raise ECMError(f"against = {against!r}, {self.classes} classes: write 'half' or 'rivals', for two or more")
+        self._require(beta, n0, n, batch_size)
+        if against not in ("half", "rivals"):
+            raise ECMError(f"against = {against!r}: write 'half' or 'rivals'")
         point = _point(x)
         rng = np.random.default_rng(seed)
         chosen = int(np.argmax(self.counts(point, n0, batch_size, rng)))
@@ -118,10 +119,18 @@ class RandomizedSmoothing:
         """The most frequent class, or ABSTAIN unless it beats the second at level beta (two-sided binomial test)."""
         from scipy.stats import binomtest
 
+        self._require(beta, n, batch_size)
         counts = self.counts(_point(x), n, batch_size, np.random.default_rng(seed))
         second, first = (int(k) for k in np.argsort(counts, kind="stable")[-2:])
         test = binomtest(int(counts[first]), int(counts[first] + counts[second]), 0.5)
         return first if test.pvalue <= beta else ABSTAIN
+
+    def _require(self, beta: float, *sizes: int) -> None:
+        if not 0 < beta < 1 or min(sizes) < 1 or self.classes < 2:
+            raise ECMError(
+                f"beta = {beta}, draws and batches of {', '.join(map(str, sizes))}, {self.classes} classes: write "
+                "0 < beta < 1, sizes of 1 or more, and two classes or more"
+            )
 
     def counts(self, x: Floats, n: int, batch_size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """How often each class was given in n draws."""

@@ -121,9 +121,31 @@ def test_wrong_inputs_and_bases_are_refused() -> None:
         smooth.certify([0.5], 10, 10, 1.5)
 
 
-@pytest.mark.parametrize(("against", "classes"), [("Half", 2), ("half", 1)])
-def test_what_is_compared_is_said(against: Any, classes: int) -> None:
+def constant(classes: int = 2, alpha: int = 2) -> RandomizedSmoothing:
+    """Class 0 wherever it is asked."""
+    return RandomizedSmoothing(lambda lower, upper: np.zeros(len(lower), int), classes, ECM.lp("1/2", alpha))
+
+
+def test_what_is_compared_is_said() -> None:
     """A misspelt choice is not taken for the other one."""
-    smooth = RandomizedSmoothing(lambda lower, upper: np.zeros(len(lower), int), classes, ECM.l1(2))
+    misspelt: Any = "Half"
     with pytest.raises(ECMError, match="against"):
-        smooth.certify(np.zeros(2), n0=1, n=1, beta=0.1, against=against)
+        constant().certify(np.zeros(2), n0=1, n=1, beta=0.1, against=misspelt)
+
+
+@pytest.mark.parametrize(
+    ("classes", "wrong"), [(1, {}), (2, {"n": 0}), (2, {"batch_size": 0}), (2, {"batch_size": -1}), (2, {"beta": 2.0})]
+)
+def test_what_no_draws_can_answer_is_refused(classes: int, wrong: dict[str, Any]) -> None:
+    """By a certificate and by a prediction: a test at the level 2 would never abstain."""
+    chosen = {"n": 5, "beta": 0.1} | wrong
+    with pytest.raises(ECMError, match="two classes or more"):
+        constant(classes).predict(np.zeros(2), **chosen)
+    with pytest.raises(ECMError, match="two classes or more"):
+        constant(classes).certify(np.zeros(2), n0=5, **chosen)
+
+
+def test_a_ball_without_an_outside_has_an_infinite_radius() -> None:
+    """Three features of g(1) = 1/18 differ in less than a sixth of all draws, however far they go."""
+    found = constant(alpha=18).certify(np.full(3, 0.5), n0=10, n=1000, beta=0.001)
+    assert found.radius == found.lp_radius() == math.inf
