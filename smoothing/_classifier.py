@@ -110,7 +110,7 @@ class SmoothedClassifier(Smoothed):
 
     def preferences(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:
         """For a run-off, [N, classes, classes]: entry [a, b] is the weight of the samples whose logit for a is above
-        that for b, ties to the smaller index. The tolerance plays no part here: logits are taken as they come."""
+        that for b by more than the tolerance; where that is 0, ties go to the smaller index."""
         batch = self.levels(x)
         weights = np.ones(self.scheme.samples, dtype=np.int64) if self.scheme.weights is None else self.scheme.weights
         worth = torch.tensor(weights, device=self.device)[:, None]
@@ -118,7 +118,8 @@ class SmoothedClassifier(Smoothed):
         smaller = torch.ones_like(table[0], dtype=torch.bool).triu(1)
         for images, part, logits in self.outputs(batch, progress=progress):
             for a in range(self.classes):
-                above = (logits[..., a, None] > logits) | ((logits[..., a, None] == logits) & smaller[a])
+                lead = logits[..., a, None].double() - logits
+                above = (lead > self.tolerance) | ((lead == 0) & smaller[a] & (self.tolerance == 0))
                 table[images, a] += (above * worth[part]).sum(dim=1)
         return table.cpu().numpy().astype(np.int64)
 

@@ -312,6 +312,28 @@ def test_fewer_changes_than_the_runoff_bound_never_change_the_winner() -> None:
                 assert runoff_winner(*results[tuple(sorted(kept + new))]) == winner
 
 
+def test_near_ties_count_against_the_winner_of_a_runoff() -> None:
+    """Four voters, some of whom surely prefer one class and waver between the others: however they settle, and
+    whatever fewer than M change to, the winner stays; where M = 0 they alone decide."""
+    strict = list(itertools.permutations(range(3)))
+    settled = {kind: [s for s in strict if s[: len(kind)] == kind] for kind in [*strict, (0,), (1,), (2,)]}
+    results = {e: tabulate(e, 3) for e in itertools.combinations_with_replacement(strict, 4)}
+
+    def outcomes(electorate: tuple[tuple[int, ...], ...]) -> set[tuple[tuple[int, ...], ...]]:
+        return {tuple(sorted(e)) for e in itertools.product(*(settled[kind] for kind in electorate))}
+
+    for before in itertools.combinations_with_replacement(settled, 4):
+        counts = results[next(iter(outcomes(before)))][0]
+        pairs = np.min([results[e][1] for e in outcomes(before)], axis=0).tolist()
+        winner, changes = runoff_winner(counts, pairs), runoff_changes(counts, pairs)
+        if not changes:
+            assert len({runoff_winner(*results[e]) for e in outcomes(before)}) == 2
+            continue
+        for kept in set(itertools.combinations(before, 5 - changes)):
+            for new in itertools.combinations_with_replacement(strict, changes - 1):
+                assert {runoff_winner(*results[e]) for e in outcomes(kept + new)} == {winner}
+
+
 def test_runoff_and_its_ball() -> None:
     """M changes are needed, so the open ball of radius M/B holds; unsure votes leave none."""
     scheme = Scheme.l1(3, shape=(2,), q=4)
@@ -322,8 +344,8 @@ def test_runoff_and_its_ball() -> None:
     assert certify_runoff([6, 3, 2], pairs, scheme, unsure=1).radius is None
     with pytest.raises(VoteError, match="12"):
         certify_runoff([6, 3, 2], pairs, scheme)
-    with pytest.raises(VoteError, match="prefers one"):
-        certify_runoff(counts, np.ones((3, 3), int), scheme)
+    with pytest.raises(VoteError, match="one of the two"):
+        certify_runoff(counts, np.full((3, 3), 7), scheme)
 
 
 @settings(max_examples=100, deadline=None)
@@ -406,3 +428,10 @@ def test_preferences_that_contradict_the_votes_are_refused(
     """Who votes for a class prefers it."""
     with pytest.raises(VoteError):
         certify_runoff(counts, pairs, CHANNELS, unsure=unsure)
+
+
+def test_small_integers_are_added_without_wrapping() -> None:
+    """250 + 50 is 300 in bytes, too."""
+    pairs = np.array([[0, 250], [50, 0]], np.uint8)
+    ball = certify_runoff(np.array([250, 50], np.uint8), pairs, Scheme.l1(75, shape=(3,), q=4))
+    assert ball.radius == Fraction(101, 300)

@@ -259,6 +259,8 @@ def test_preferences_rank_every_pair_of_classes() -> None:
     base = fixed([0.0, 1.0, 0.5], [2.0, 2.0, 1.0], [0.0, 1.0, 1.25], [3.0, 0.0, 0.0])
     (pairs,) = SmoothedClassifier(base, scheme, 3, batch_size=4).preferences(torch.zeros((1, 1), dtype=torch.uint8))
     assert pairs.tolist() == [[0, 2, 2], [2, 0, 3], [2, 1, 0]]
+    near = SmoothedClassifier(base, scheme, 3, batch_size=4, tolerance=0.5)
+    assert near.preferences(torch.zeros((1, 1), dtype=torch.uint8))[0].tolist() == [[0, 1, 2], [2, 0, 1], [1, 0, 0]]
     smoothed = SmoothedClassifier(FromArrays(HashVote(0, 4), 4), Scheme.l1(3, (3,), q=4, coupling="global"), 4)
     x = torch.tensor([[0, 3, 1]])
     off = ~np.eye(4, dtype=bool)
