@@ -145,10 +145,9 @@ def _is(network: fx.GraphModule, node: fx.Node, kind: type[nn.Module]) -> bool:
 
 
 def _is_pure(network: fx.GraphModule) -> bool:
-    """Whether no Python code but PyTorch's is called: not a wrapped function, a parametrization or a patched module."""
+    """Whether no Python code but PyTorch's is called: not a wrapped function, a parametrization or an activation."""
     called = [node.target for node in network.graph.nodes if node.op == "call_function"]
-    called += [getattr(module, "forward", None) for module in network.modules() if "forward" in vars(module)]
-    called += [type(module) for module in network.modules()]
+    called += [value for module in network.modules() for value in (type(module), *vars(module).values())]
     return all(target.__module__.startswith("torch.") for target in called if isinstance(target, FunctionType | type))
 
 
@@ -161,13 +160,13 @@ def _writes(network: nn.Module, other: Tensor) -> bool:
 
 
 def _hooked(base: nn.Module) -> bool:
-    """Whether there is Python code that a trace would drop: hooks of a module, or of all modules, or another way into
-    the base than the `forward` of its class."""
+    """Whether there is Python code that a trace would drop, or that the copy would share: hooks of a module, or of all
+    modules, a `forward` that is not of the module's class, or another way into the base."""
     every = torch.nn.modules.module
-    if "forward" in vars(base) or type(base).__call__ is not nn.Module.__call__:
+    if every._global_forward_hooks or every._global_forward_pre_hooks or type(base).__call__ is not nn.Module.__call__:
         return True
-    return bool(every._global_forward_hooks or every._global_forward_pre_hooks) or any(
-        module._forward_hooks or module._forward_pre_hooks for module in base.modules()
+    return any(
+        module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module) for module in base.modules()
     )
 
 

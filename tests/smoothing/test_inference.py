@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MethodType
 
 import numpy as np
 import pytest
@@ -102,7 +103,23 @@ AS_IT_IS = {
     "another way in": lambda: Called(lambda net, x: net.norm(net.conv(x))),
     "a buffer that is written": lambda: Scratch(lambda net, x: torch.mul(net.conv(x), 2, out=net.scratch)),
     "a parametrization": lambda: parametrized(Net(lambda net, x: net.norm(net.conv(x)))),
+    "a layer with a forward of its own": lambda: rewired(Net(lambda net, x: net.norm(net.conv(x)))),
+    "an activation of its own": lambda: Net(lambda net, x: net.norm(x.flatten(2))[..., None], Attending()),
 }
+
+
+def rewired(network: nn.Module) -> nn.Module:
+    """A bound method in place of a layer's `forward`: it may keep anything between calls."""
+    network.conv.forward = MethodType(lambda conv, x: 2 * nn.Conv2d.forward(conv, x), network.conv)
+    return network
+
+
+class Attending(nn.Sequential):
+    """Our code called by a layer of PyTorch's."""
+
+    def __init__(self) -> None:
+        layer = nn.TransformerEncoderLayer(8, 2, 8, batch_first=True, activation=lambda x: x.relu())
+        super().__init__(nn.Linear(64, 8), layer, nn.Conv1d(2, 4, 1))
 
 
 def patched(network: nn.Module) -> nn.Module:
