@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from smoothing._errors import VoteError
+from smoothing._errors import SchemeError, VoteError
 from smoothing._evaluate import Smoothed
 from smoothing._quantize import Images
 
@@ -32,6 +32,8 @@ class SmoothedFunction(Smoothed):
 
         Values are rounded to the unit sample by sample, so that sums are exact whatever their order.
         """
+        if self.scheme.total * UNIT >= 1 << 63:
+            raise SchemeError(f"B = {self.scheme.total}: sums in units of 1/{UNIT} need B < 2**39")
         batch = self.levels(x)
         total = torch.zeros((len(batch), self.classes), dtype=torch.int64, device=self.device)
         least, most = (torch.zeros((), dtype=torch.float64, device=self.device) for _ in range(2))

@@ -12,7 +12,8 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import GradientBoostingClassifier
 from torch import Tensor, nn
 
-from ecm import ECM
+from ecm import ECM, Design
+from ecm._errors import ECMError
 from smoothing import (
     UNIT,
     FromArrays,
@@ -241,6 +242,15 @@ def test_soft_outputs_are_means() -> None:
         SmoothedFunction(small_network(2, 16, 3), scheme, 3)(x)
     with pytest.raises(VoteError, match="NaN"):
         SmoothedFunction(fixed([float("nan")]), scheme, 1)(x)
+
+
+def test_sums_that_would_overflow_are_refused() -> None:
+    """Wrapped around, the weight of a large budget would certify anything."""
+    budget = 1 << 50
+    design = Design.from_weights(ECM.l1(budget // 4), {4: 1}, q=4, budget=budget)
+    smoothed = SmoothedFunction(fixed([1.0, 0.0]), Scheme(design, (1,), coupling="global"), 2)
+    with pytest.raises(SchemeError, match="need B"):
+        smoothed.sums(torch.zeros((1, 1), dtype=torch.uint8))
 
 
 def test_soft_sums_are_lipschitz() -> None:
