@@ -60,9 +60,9 @@ class SmoothedClassifier(Smoothed):
     ) -> None:
         super().__init__(base, scheme, classes, **settings)
         vote_dtype(classes)
-        if not tolerance >= 0:
+        self.tolerance = float(tolerance)
+        if not self.tolerance >= 0:
             raise VoteError(f"tolerance = {tolerance}: the tolerance is 2*eta >= 0, in units of a logit")
-        self.tolerance = tolerance
 
     def votes(self, x: Images, samples: Sequence[int] | None = None, *, progress: bool = False) -> Votes:
         """The votes of every image, [N, T] in sample order, or [N, len(samples)] of the given samples only."""

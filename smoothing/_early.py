@@ -84,6 +84,8 @@ def vote_chunks(voter: Voter, image: Any, size: int = 256) -> Iterator[NDArray[n
     >>> [chunk.tolist() for chunk in vote_chunks(voter, np.array([4, 4, 4]), size=5)]
     [[1, 1, 1, 1, 1], [1, 1, 1]]
     """
+    if size < 1:
+        raise VoteError(f"size = {size}: a chunk holds one sample or more")
     order = asking_order(voter.scheme)
     for start in range(0, len(order), size):
         yield voter.votes(image[None], order[start : start + size].tolist())[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import product
 
 import numpy as np
@@ -12,12 +12,14 @@ from torch import Tensor, nn
 
 from smoothing._arrays import FromArrays
 from smoothing._errors import SchemeError, VoteError
-from smoothing._inference import Prepared, mixed, mixes_rows, prepare
+from smoothing._inference import Prepared, mixed, prepare
 from smoothing._noise import Noise
 from smoothing._parallel import in_order
 from smoothing._progress import progress_bar
 from smoothing._quantize import Images, levels
 from smoothing._scheme import Scheme
+
+_FAR = 0.1  # of the largest logit
 
 
 class Smoothed(nn.Module):
@@ -47,13 +49,19 @@ class Smoothed(nn.Module):
         channels_last: bool = True,
     ) -> None:
         super().__init__()
+        if not isinstance(base, nn.Module):
+            raise VoteError(f"base = {base!r} is no torch.nn.Module: FromArrays makes one of a function of arrays")
+        if not isinstance(scheme, Scheme):
+            raise SchemeError(f"scheme = {scheme!r} is no Scheme: write Scheme(metric.design(budget), shape)")
+        if not isinstance(classes, int | np.integer) or classes < 1:
+            raise VoteError(f"classes = {classes!r}: how many numbers the base gives an input, 1 or more")
         if batch_size is not None and batch_size < 1:
             raise VoteError(f"batch_size = {batch_size}: at least one (image, sample) pair is evaluated at a time")
         if isinstance(base, FromArrays) and scheme.representation != "upper_lower":
             raise SchemeError(f"representation {scheme.representation}: a function of arrays reads upper_lower")
         self.base = base
         self.scheme = scheme
-        self.classes = classes
+        self.classes = int(classes)
         self.batch_size = batch_size
         self.memory = memory
         self.autocast = autocast
@@ -86,15 +94,20 @@ class Smoothed(nn.Module):
         example = self._example()
         with evaluating(self.base):
             if self._copy is None or not self._copy.fits(self.base, example, self.channels_last, self.autocast):
-                with mixed(self.device, self.autocast):
-                    mixes = mixes_rows(self.base, example)
-                if mixes:
+                if self._mixes_rows(example[:1]):
                     raise VoteError(
                         "the base answers an input otherwise when other inputs share its batch (a norm with batch "
                         "statistics?): a certificate needs a function of the input alone; use running statistics"
                     )
                 self._copy = prepare(self.base, example, self.channels_last, self.autocast)
         return self._copy
+
+    def _mixes_rows(self, one: Tensor) -> bool:
+        """Whether the answer to an input plainly depends on what else is in the batch (by more than any precision could
+        move it), as it does with batch statistics."""
+        alone = self.evaluate(torch.cat([one, one]), self.base)[0].double()
+        among = self.evaluate(torch.cat([one, torch.zeros_like(one), torch.ones_like(one)]), self.base)[0].double()
+        return bool((alone - among).abs().max() > _FAR * alone.abs().max())
 
     def _example(self) -> Tensor:
         """A few inputs as the base gets them."""
@@ -161,7 +174,8 @@ class Smoothed(nn.Module):
 def evaluating(base: nn.Module) -> Iterator[None]:
     """The base in evaluation mode; every submodule's own mode is restored after."""
     modes = [(module, module.training) for module in base.modules()]
-    base.eval()
+    with suppress(NotImplementedError):  # an exported program keeps the mode it was exported in
+        base.eval()
     try:
         yield
     finally:

@@ -24,7 +24,6 @@ _OTHER_BYTES = 2**27
 _FEWEST, _MOST = 8, 1024
 # How far the copy may be from the base, of the largest logit: folding moves the last bits of float32, about 1e-6.
 _CLOSE = 1e-4
-_FAR = 0.1
 # What every module has and what no function depends on: submodules are gone through by name, hooks are asked for.
 _INSIDE = vars(nn.Module()).keys() - {"_parameters", "_buffers", "training"}
 _PLAIN = (bool, int, float, complex, str, bytes, set, frozenset)
@@ -97,17 +96,6 @@ def prepare(base: nn.Module, example: Tensor, channels_last: bool, autocast: tor
 def mixed(device: torch.device, dtype: torch.dtype | None) -> AbstractContextManager[Any]:
     """Mixed precision of that dtype; nothing if it is None."""
     return nullcontext() if dtype is None else torch.autocast(device.type, dtype)
-
-
-def mixes_rows(base: nn.Module, example: Tensor) -> bool:
-    """Whether the answer to an input plainly depends on what else is in the batch (by more than any precision could
-    move it), as it does with batch statistics: no certificate speaks of such a base."""
-    one = example[:1]
-    alone = _answer(base, torch.cat([one, one]))
-    among = _answer(base, torch.cat([one, torch.zeros_like(one), torch.ones_like(one)]))
-    if alone is None or among is None or alone.shape[1:] != among.shape[1:]:
-        return False  # refused where it is called
-    return bool((alone[0].double() - among[0].double()).abs().max() > _FAR * alone[0].double().abs().max())
 
 
 @torch.inference_mode()  # as it will be called: a base may ask whether gradients are wanted

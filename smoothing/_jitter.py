@@ -67,8 +67,8 @@ def measure_jitter(
     (16, True)
     """
     batch = classifier.levels(x)
-    if not len(batch):
-        raise VoteError("no images to measure the jitter on: pass a few")
+    if not len(batch) or inputs < 1:
+        raise VoteError(f"{len(batch)} images, {inputs} inputs: nothing to measure the jitter on; pass a few")
     rng = np.random.RandomState(seed)
     which = torch.from_numpy(rng.randint(len(batch), size=inputs))
     samples = torch.from_numpy(rng.randint(classifier.scheme.samples, size=inputs))

@@ -85,7 +85,10 @@ def _within(batch: Tensor, least: float, most: float, rule: str) -> None:
 def _tensor(x: Images) -> Tensor:
     if isinstance(x, Tensor):
         return x
-    array = np.ascontiguousarray(x)
+    try:
+        array = np.ascontiguousarray(x)
+    except ValueError as error:
+        raise InputError(f"the input is no array ({error}): give images of one shape") from error
     if array.dtype.kind not in "biuf":
         raise InputError(f"an array of dtype {array.dtype}: give integer levels, or float32/float64 values in [0,1]")
     if array.dtype == np.uint64:

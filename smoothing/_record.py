@@ -19,7 +19,7 @@ from torch import nn
 
 from smoothing._arrays import FromArrays
 from smoothing._classifier import SmoothedClassifier, Votes, vote_dtype
-from smoothing._errors import RecordError
+from smoothing._errors import InputError, RecordError
 from smoothing._progress import progress_bar
 from smoothing._quantize import Images, digest
 
@@ -86,11 +86,13 @@ class Header:
         """Read `to_json`."""
         try:
             fields = json.loads(text)
-            return cls(format=fields.pop("format"), **fields)
-        except (ValueError, KeyError, TypeError) as error:
+            header = cls(format=fields.pop("format"), **fields)
+            np.zeros(0, header.dtype)  # sizes that make no row are no sizes
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise RecordError(
                 f"not the header of a vote record ({error}); was the folder written by vote_dataset?"
             ) from error
+        return header
 
 
 @attrs.frozen
@@ -146,7 +148,7 @@ class Record:
         folder = Path(path)
         if not (folder / _HEADER).exists():
             raise RecordError(f"{folder} holds no vote record: {_HEADER} is missing")
-        return cls(folder, Header.from_json((folder / _HEADER).read_text()))
+        return cls(folder, Header.from_json((folder / _HEADER).read_text(errors="replace")))
 
     def read(self) -> NDArray[np.void]:
         """All finished rows of all ranks, by image index; the fields are those of `header.dtype`."""
@@ -249,6 +251,8 @@ def vote_dataset(
     >>> indices.tolist(), votes.mean(axis=1).tolist()
     ([0, 1], [0.0, 1.0])
     """
+    if not isinstance(images, torch.Tensor | np.ndarray):
+        raise InputError(f"images are a {type(images).__name__}: give one tensor or array [N, *shape] of levels")
     chosen = np.arange(len(images)) if indices is None else np.asarray(indices, dtype=np.int64)
     if len(np.unique(chosen)) != len(chosen):
         raise RecordError("an index is given twice: every image is recorded once")

@@ -82,7 +82,7 @@ class Certifier:
             return self._ball(tally, method, radius, closed=False)
         if levels is None:
             raise InputError("the vote-aware certificate depends on the image: pass its levels as well as its votes")
-        bound = self._vote_aware.hard(array, self._levels(levels), tally)
+        bound = self._vote_aware.hard(array, checked_levels(levels, self.scheme), tally)
         if bound.radius is None:
             ball = self._ball(tally, method, diameter(self.scheme), closed=True)
             return attrs.evolve(ball, everywhere=True, multipliers=bound.multipliers, scale=bound.scale)
@@ -92,9 +92,6 @@ class Certifier:
     def _ball(self, tally: Tally, method: str, radius: Fraction | None, *, closed: bool) -> Certificate:
         scheme = self.scheme
         return Certificate(tally.prediction, method, radius, closed, scheme.metric, scheme.q, scheme.shape, self.threat)
-
-    def _levels(self, levels: ArrayLike) -> NDArray[np.int64]:
-        return checked_levels(levels, self.scheme)
 
 
 def checked_levels(levels: ArrayLike, scheme: Scheme) -> NDArray[np.int64]:

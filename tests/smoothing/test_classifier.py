@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -313,6 +316,7 @@ def test_floats_on_the_grid_are_levels(dtype: torch.dtype) -> None:
         (torch.tensor([[True, False]]), "bool"),
         (np.array([["a", "b"]]), "dtype"),
         (np.array([[0, 1]], dtype=np.uint64), "uint64"),
+        ([[0, 1], [2]], "one shape"),
     ],
     ids=str,
 )
@@ -355,3 +359,46 @@ def test_a_vote_that_becomes_a_near_tie_is_still_a_vote() -> None:
     assert not (classifier.votes(x) == 1).any()
     assert classifier.predict(x).tolist() == [1]
     assert int(classifier(x).argmax()) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"base": lambda planes: planes}, "FromArrays"),
+        ({"base": None}, "FromArrays"),
+        ({"scheme": ECM.l1(2)}, "no Scheme"),
+        ({"classes": 2.0}, "classes"),
+        ({"classes": 1}, "classes"),
+        ({"tolerance": float("nan")}, "tolerance"),
+    ],
+    ids=range(6),
+)
+def test_what_makes_no_classifier_is_refused(wrong: dict[str, Any], message: str) -> None:
+    """When it is made, not by what breaks later."""
+    given = {"base": nn.Linear(6, 2), "scheme": Scheme.l1(2, shape=(3,), q=4), "classes": 2} | wrong
+    with pytest.raises(ECMError, match=message):
+        SmoothedClassifier(**given)
+
+
+@pytest.mark.parametrize("answer", [lambda x: x.mean(), lambda x: x[:, :0], lambda x: x[:, 0]], ids=["0", "n0", "n"])
+def test_answers_that_are_no_rows_of_logits_are_refused(answer: Callable[[Tensor], Tensor]) -> None:
+    """Whatever their shape."""
+
+    class Answering(nn.Module):
+        forward = staticmethod(answer)
+
+    with pytest.raises(VoteError, match="one row of 2 numbers"):
+        SmoothedClassifier(Answering(), Scheme.l1(2, shape=(3,), q=4), 2).votes(torch.zeros((1, 3), dtype=torch.uint8))
+
+
+class Exported(nn.Linear):
+    """What `torch.export` makes of a module has no other mode than its own."""
+
+    def train(self, mode: bool = True) -> nn.Module:
+        raise NotImplementedError("Calling train() is not supported yet.")
+
+
+def test_a_base_may_have_one_mode_only() -> None:
+    """It is called as it is."""
+    votes = SmoothedClassifier(Exported(6, 2), Scheme.l1(2, shape=(3,), q=4), 2).votes(np.zeros((1, 3), np.uint8))
+    assert votes.shape == (1, 8)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -171,6 +173,13 @@ def test_what_early_stop_cannot_decide_is_refused(classes: int, label: int | Non
     scheme = Scheme.l1(2, shape=(3,), q=4)
     with pytest.raises(VoteError, match="early stop"):
         decide([], scheme, classes, lambda ball: ball.covers(0), label=label, certificate=method)  # type: ignore[arg-type]
+
+
+def test_a_chunk_is_not_empty() -> None:
+    """It would be asked for again and again."""
+    voter: Any = SimpleNamespace(scheme=Scheme.l1(2, shape=(3,), q=4))
+    with pytest.raises(VoteError, match="one sample or more"):
+        next(vote_chunks(voter, np.zeros(3, int), size=0))
 
 
 def test_large_weights_are_counted_exactly() -> None:

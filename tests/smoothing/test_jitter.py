@@ -56,8 +56,10 @@ def test_a_network_votes_alike_up_to_unsure() -> None:
 
 def test_nonsense_is_refused() -> None:
     """NaN logits and no images raise."""
-    with pytest.raises(VoteError, match="no images"):
+    with pytest.raises(VoteError, match="0 images"):
         measure_jitter(classifier(Noisy()), images()[:0])
+    with pytest.raises(VoteError, match="0 inputs"):
+        measure_jitter(classifier(Noisy()), images(), inputs=0)
     broken = nn.Sequential(nn.Flatten(), nn.Linear(32, 2))
     nn.init.constant_(broken[1].weight, float("nan"))
     with pytest.raises(VoteError, match="NaN"):

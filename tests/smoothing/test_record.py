@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from smoothing import (
     FromArrays,
     Header,
+    InputError,
     Record,
     RecordError,
     Scheme,
@@ -241,3 +243,38 @@ def test_buffers_that_are_not_saved_are_part_of_a_model() -> None:
         model.register_buffer("mean", torch.tensor(mean), persistent=False)
         prints.add(model_fingerprint(model))
     assert len(prints) == 2
+
+
+def test_numbers_of_any_type_make_a_header(tmp_path: Path) -> None:
+    """As they come from a label array and from a measurement."""
+    plain = vote_dataset(classifier(tolerance=0.5), IMAGES, tmp_path / "plain", model="hash")
+    for tolerance in (np.float32(0.5), torch.tensor(0.5)):
+        same = SmoothedClassifier(classifier().base, classifier().scheme, np.int64(3), tolerance=tolerance)  # type: ignore[arg-type]
+        assert vote_dataset(same, IMAGES, tmp_path / repr(tolerance), model="hash").header == plain.header
+
+
+def test_images_that_are_no_array_are_refused(tmp_path: Path) -> None:
+    """A list of images has no fingerprint."""
+    with pytest.raises(InputError, match="list"):
+        vote_dataset(classifier(), list(IMAGES), tmp_path, model="hash")  # type: ignore[arg-type]
+
+
+def altered(**fields: object) -> bytes:
+    """A header with other fields."""
+    whole = Header("s", "m", "d", samples=8, classes=3, tolerance=0.0).to_json()
+    return json.dumps(json.loads(whole) | fields).encode()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(b"\xff\xfe", b"", b"5", b"[]", b"{}", b"[" * 100_000),
+        *(altered(samples="8"), altered(samples=-8), altered(samples=10**30), altered(classes=1), altered(columns=[1])),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_header_is_refused_in_words(tmp_path: Path, header: bytes) -> None:
+    """Other bytes, other JSON, and sizes of no row, before any row is read."""
+    (tmp_path / "header.json").write_bytes(header)
+    with pytest.raises(RecordError, match="not the header"):
+        Record.open(tmp_path)
