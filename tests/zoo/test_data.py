@@ -317,8 +317,11 @@ def test_arrays_are_data_sets() -> None:
         (np.zeros((4, 3), int), [[0, 1, 0, 1]], 255, "labels of shape"),
         (np.zeros((4, 3), int), ["cat", "dog"] * 2, 255, "number the classes: names, labels = np.unique"),
         (np.zeros((4, 3), int), [0, 0, 0, 0], 255, r"1 classes; a vote needs 2..65535"),
-        (np.zeros((2, 3), int), [0, 70000], 255, r"70001 classes; a vote needs"),
+        (np.zeros((65536, 1), int), range(65536), 255, r"65536 classes; a vote needs"),
+        (np.zeros((4, 3), int), [1, 2, 1, 2], 255, "labels go up to 2, but no training image has the label 0: number"),
+        (np.zeros((2, 3), int), [0, 10**15], 255, "no training image has the label 1"),
         (np.zeros((4, 8, 9, 3), int), [0, 1, 0, 1], 255, r"channels last; .*levels.transpose\(0, 3, 1, 2\)"),
+        (np.zeros((4, 8, 9, 1), int), [0, 1, 0, 1], 255, "channels last"),
         (np.zeros((4, 1, 0, 3), int), [0, 1, 0, 1], 255, r"shape \(4, 1, 0, 3\); images are"),
         (np.zeros((0, 3), int), [], 255, "labels of type float64|no images; give at least one"),
         (np.zeros((4, 3), int), [0, 1, 0, 1], 0, "q = 0; write the largest level"),
@@ -331,6 +334,15 @@ def test_arrays_that_are_no_data_set_are_refused(levels, labels, q: int, message
     """What breaks which rule is in the message."""
     with pytest.raises(DataError, match=message):
         Dataset.from_arrays((levels, np.array(labels)), (levels, np.array(labels)), q=q)
+
+
+def test_a_class_without_training_images_must_have_a_name() -> None:
+    """A label that only the test set has is refused, unless the classes are named; the test set may lack one."""
+    levels, labels = np.zeros((4, 3), int), np.arange(4) % 2
+    with pytest.raises(DataError, match=r"no training image has the label 2: number .* class_names"):
+        Dataset.from_arrays((levels, labels), (levels, labels + 1))
+    assert Dataset.from_arrays((levels, labels), (levels, labels + 1), class_names="abc").classes == 3
+    assert Dataset.from_arrays((levels, labels), (levels, 0 * labels)).classes == 2
 
 
 def test_a_split_that_would_be_empty_is_refused() -> None:

@@ -208,8 +208,20 @@ class Dataset:
         else:
             first, second = Tensors(levels, labels), Tensors(*_checked(*test, q, name))
         if class_names is None:
-            class_names = [str(k) for k in range(int(max(first.labels.max(), second.labels.max())) + 1)]
+            class_names = _numbered(first.labels, second.labels, name)
         return cls(name, first, second, q, tuple(class_names), augment, dict(source or {}))
+
+
+def _numbered(train: Tensor, test: Tensor, name: str) -> list[str]:
+    """Names for the classes 0, 1, ... of the labels; a number that is left out is a slip more often than a class."""
+    most, seen = int(max(train.max(), test.max())), np.unique(train.numpy()).tolist()
+    gap = next((k for k, label in enumerate([*seen, most + 1]) if label > k), None)
+    if gap is not None:
+        raise DataError(
+            f"data {name!r}: labels go up to {most}, but no training image has the label {gap}: number the classes "
+            "from 0 (names, labels = np.unique(labels, return_inverse=True)), or pass class_names, one for each number"
+        )
+    return [str(k) for k in range(most + 1)]
 
 
 def stratified(labels: np.ndarray[Any, np.dtype[np.int64]], fraction: float) -> Tensor:
@@ -231,10 +243,10 @@ def _checked(levels: Any, labels: Any, q: int, name: str) -> tuple[Tensor, Tenso
         levels = levels[:, None]
     if levels.ndim not in (2, 4) or 0 in levels.shape[1:]:
         raise DataError(f"data {name!r}: shape {levels.shape}; images are (N, C, H, W) or (N, H, W), table rows (N, F)")
-    if levels.ndim == 4 and levels.shape[3] == 3 and min(levels.shape[1:3]) > 4:
+    if levels.ndim == 4 and levels.shape[3] in (1, 3, 4) and min(levels.shape[1:3]) > 4:
         raise DataError(
             f"data {name!r}: shape {levels.shape} has its channels last; images are (N, C, H, W): write "
-            "levels.transpose(0, 3, 1, 2)"
+            "levels.transpose(0, 3, 1, 2), or (0, 1, 3, 2) if the last axis is a width"
         )
     if labels.shape != levels.shape[:1]:
         raise DataError(f"data {name!r}: labels of shape {labels.shape} for {len(levels)} images; give one an image")
