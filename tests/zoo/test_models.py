@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from zoo._errors import ModelError
-from zoo._models import MODELS, Base, build_network, default_model
+from zoo._models import MODELS, Base, build_network, default_model, require_fit
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,27 @@ def test_unknown_and_unfit_models_are_refused() -> None:
     with pytest.raises(ModelError, match="use 'mlp'"):
         build_network("small_cnn", (12,), 10)
     assert all(default_model(shape) in MODELS for shape in ((3, 224, 224), (1, 8, 8), (5,)))
+
+
+def test_a_factory_that_takes_something_else_is_told_how_it_is_called() -> None:
+    """Torchvision's builders, say, take no channels; an error inside a factory is the factory's own."""
+
+    def builder(*, weights: object = None) -> nn.Module:
+        return nn.Flatten()
+
+    with pytest.raises(ModelError, match=r"builder\(6, 3\) \(too many positional .* fn\(in_channels, num_classes\)"):
+        build_network(builder, (6, 4, 4), 3)
+    with pytest.raises(TypeError, match="of its own"):
+        build_network(lambda channels, classes: (_ for _ in ()).throw(TypeError("of its own")), (6, 4, 4), 3)
+
+
+def test_damaged_weights_are_noticed_before_the_training() -> None:
+    """A loss that is NaN from the first step on is not the learning rate's fault."""
+    network = nn.Linear(6, 3)
+    with torch.no_grad():
+        network.weight[0, 0] = torch.nan
+    with pytest.raises(ModelError, match=r"Linear answers zeros with NaN or infinity: its weights are damaged"):
+        require_fit("Linear", network, (6,), 3)
 
 
 @pytest.mark.parametrize("shape", [(4, 5, 5), (6,)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import inspect
 import math
 from collections.abc import Callable
 
@@ -84,7 +85,15 @@ def build_network(
         except Exception as error:  # whatever a module of the user's own may hold
             raise ModelError(f"the network {name} cannot be copied ({error}): pass a function that makes it") from error
     if callable(model):
-        name, made = getattr(model, "__name__", type(model).__name__), model(shape[0], classes)
+        name = getattr(model, "__name__", type(model).__name__)
+        try:
+            inspect.signature(model).bind(shape[0], classes)
+        except TypeError as error:
+            raise ModelError(
+                f"the factory {name} cannot be called as {name}({shape[0]}, {classes}) ({error}): pass a function "
+                f"fn(in_channels, num_classes), such as lambda channels, classes: {name}(...)"
+            ) from error
+        made = model(shape[0], classes)
         if not isinstance(made, nn.Module):
             raise ModelError(f"the factory {name} gave a {type(made).__name__}: it must return a torch.nn.Module")
         return name, made
@@ -120,6 +129,8 @@ def require_fit(name: str, network: nn.Module, shape: Shape, classes: int) -> No
         found = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
         if found != (count, classes):
             raise ModelError(f"the network {name} maps {given} to {found}, not to {(count, classes)}: {wanted}")
+        if not bool(answer.isfinite().all()):
+            raise ModelError(f"the network {name} answers zeros with NaN or infinity: its weights are damaged")
     if not any(parameter.requires_grad for parameter in network.parameters()):
         raise ModelError(f"the network {name} has nothing to train: no parameter of it requires a gradient")
 
