@@ -32,10 +32,12 @@ def find_model(name: str | os.PathLike[str]) -> Path:
     for folder in (Path(name), RUNS / name, PRETRAINED / name):
         if (folder / CARD).exists():
             return folder
-    if Path(name).is_dir():
-        raise ModelError(
-            f"{name} holds no finished model: {CARD} is missing. If its training was stopped, run the same train again"
-        )
+    for folder in (Path(name), RUNS / name):
+        if folder.is_dir():
+            raise ModelError(
+                f"{folder} holds no finished model: {CARD} is missing. If its training was stopped, run the same train "
+                "again"
+            )
     known = [folder.name for folder in _folders(RUNS, PRETRAINED)]
     close = difflib.get_close_matches(str(name), known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"known names: {', '.join(known) or 'none yet'}"
@@ -71,7 +73,10 @@ def load(name: str | os.PathLike[str], *, base: nn.Module | None = None, metric:
         raise ModelError(f"{folder}: {SCHEME} or {CARD} is damaged ({error}); restore it, or {AGAIN}") from error
     except RuntimeError as error:  # load_state_dict
         reason = str(error).splitlines()[-1].strip()
-        raise ModelError(f"{folder}: the weights do not fit the network {card['model']['name']!r}: {reason}") from error
+        raise ModelError(
+            f"{folder}: its weights do not fit the network {card['model']['name']!r} ({reason}): pass the module that "
+            f"was trained, or {AGAIN}"
+        ) from error
     if metric is not None:
         _require_metric(model, metric)
     _require_votes(model)
@@ -114,7 +119,10 @@ def _require_votes(model: Model) -> None:
 
     if not (model.path / VOTES / "header.json").exists():
         return
-    header = Record.open(model.path / VOTES).header
+    try:
+        header = Record.open(model.path / VOTES).header
+    except ValueError as error:
+        raise ModelError(f"{model.path / VOTES} is damaged ({error}): delete {VOTES}/ and certify again") from error
     for what, found, wanted in (
         ("weights", header.model, model.card["weights"]),
         ("scheme", header.scheme, model.scheme.fingerprint),

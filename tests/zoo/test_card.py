@@ -92,6 +92,15 @@ def test_a_damaged_or_missing_piece_is_named(model: Model, piece: str, damage: s
         load(model.path)
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[]"])
+def test_a_damaged_header_of_the_votes_is_named(model: Model, content: bytes) -> None:
+    """The folder and what to do with it are said."""
+    (model.path / "votes").mkdir()
+    (model.path / "votes" / "header.json").write_bytes(content)
+    with pytest.raises(ModelError, match=r"model.votes is damaged .*: delete votes/ and certify again"):
+        load(model.path)
+
+
 @pytest.mark.parametrize("entry", ["model", "metric", "scheme", "weights", "data"])
 def test_a_card_without_an_entry_is_refused(model: Model, entry: str) -> None:
     """A missing entry is named."""
@@ -139,7 +148,7 @@ def test_a_users_own_network_must_be_passed(tmp_path: Path) -> None:
         load(made.path)
     again = load(made.path, base=Loud())
     assert torch.equal(again.base.state_dict()["network.inner.1.weight"], base.state_dict()["network.inner.1.weight"])
-    with pytest.raises(ModelError, match="do not fit"):
+    with pytest.raises(ModelError, match=r"do not fit .*: pass the module that was trained, or train again"):
         load(made.path, base=nn.Linear(18, 2))
 
 
@@ -152,8 +161,9 @@ def test_models_are_found_by_folder_and_by_name(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(ModelError, match=r"did you mean 'tiny-l0\.5-a2'"):
         load("tiny-l0.5-a3")
     (tmp_path / "runs" / "begun").mkdir()
-    with pytest.raises(ModelError, match="no finished model"):
-        load("runs/begun")
+    for name in ("runs/begun", "begun"):
+        with pytest.raises(ModelError, match="runs/begun holds no finished model"):
+            load(name)
 
 
 def test_listing_reads_cards_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
