@@ -48,6 +48,8 @@ def test_a_model_goes_through_all_commands(model: Model, tmp_path: Path) -> None
     assert done.exit_code == 0, done.stderr
     assert "8 images that all runs share" in done.stdout
     assert (tmp_path / "curves.svg").read_text().startswith("<svg")
+    done = ecm("compare", "model", tmp_path / "other", "--plot", "/proc/no/curves.svg")
+    assert (done.exit_code, "8 images that all runs share" in done.stdout) == (1, True)  # the table is not lost
 
 
 def test_a_formula_can_be_proven_at_the_levels_of_the_data_alone(model: Model) -> None:

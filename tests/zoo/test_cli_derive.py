@@ -100,6 +100,14 @@ def test_plot_writes_a_picture(tmp_path: Path) -> None:
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_picture_that_cannot_be_written_does_not_cost_the_tables() -> None:
+    """The derivation is printed first."""
+    done = run("derive", "sqrt(z)/2", "--q", "16", "--plot", "/proc/no/picture.png")
+    assert done.exit_code == 1
+    assert "Lambda for the levels 0..16" in done.stdout
+    assert "/proc/no/picture.png: No such file or directory" in done.stderr
+
+
 @pytest.mark.parametrize("method", ["exact", "floor", "slopes"])
 def test_allocate_gives_a_sound_allocation(method: str) -> None:
     """The weights fit the budget and say how they were found."""

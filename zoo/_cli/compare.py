@@ -12,7 +12,7 @@ from zoo._cli._options import AsJSON, Radii, print_json
 
 def compare(
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", show_default=False, help="Folders or names of certified runs.")
+        list[str], typer.Argument(metavar="RUN", show_default=False, help="Folders or names of certified runs.")
     ],
     *,
     radius: Radii = None,
@@ -32,15 +32,15 @@ def compare(
     from zoo._compare import compare as side_by_side
 
     found = side_by_side(*runs, radii=radius)
-    if plot is not None:
+    if json:
+        print_json({"left_out": found.left_out, "runs": found.rows()})
+    else:
+        typer.echo(repr(found))
+    if plot is not None:  # last: a place that cannot be written does not cost the table
         from zoo._checkpoint import write_atomically
         from zoo._curves import certified_curve, png, svg
 
         figure = certified_curve(found.runs)
         write_atomically(plot, svg(figure).encode() if plot.suffix == ".svg" else png(figure))
-    if json:
-        print_json({"left_out": found.left_out, "runs": found.rows()})
-        return
-    typer.echo(repr(found))
-    if plot is not None:
-        typer.echo(f"drawn into {plot}")
+        if not json:
+            typer.echo(f"drawn into {plot}")

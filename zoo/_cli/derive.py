@@ -54,15 +54,15 @@ def derive(
     if design and budget is not None:
         built = metric.design(budget, q)
         data["design"] = {"kind": built.kind, "eps_max": built.eps_max, "eps_mean": built.eps_mean}
-    if plot is not None:
-        metric.plot(q=q, budget=budget).savefig(plot)
     if json:
         print_json(data)
     else:
         from rich.console import Console
 
         show(data, Console())
-        if plot is not None:
+    if plot is not None:  # last: a place that cannot be written does not cost the tables
+        metric.plot(q=q, budget=budget).savefig(plot)
+        if not json:
             typer.echo(f"drawn into {plot}")
 
 
