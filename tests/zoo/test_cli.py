@@ -87,6 +87,15 @@ def test_help_teaches_by_example(command: str) -> None:
     assert "Example" in done.stdout
 
 
+def test_a_list_gives_whole_names(model: Model) -> None:
+    """A name is what is written next, so it is never cut, and every row has its folder."""
+    name = "a-name-that-is-longer-than-a-narrow-terminal-has-columns-beside-the-other-columns-of-a-list"
+    model.path.rename(model.path.with_name(name))
+    rows = ecm("list").stdout.splitlines()
+    assert rows[0].split() == ["name", "data", "g(z)", "B", "base", "smoothed", "images", "folder"]
+    assert [row.split()[-1] for row in rows if row.startswith(name + " ")] == [f"runs/{name}"]
+
+
 def test_an_empty_list_says_how_to_begin(tmp_path: Path) -> None:
     """Where there is no model, the command that makes one is named."""
     assert "ecm train" in ecm("list", tmp_path).stdout

@@ -13,7 +13,7 @@ from zoo._cli._options import AsJSON, print_json
 def list_(
     folders: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FOLDER]...", show_default="the package's and runs/", help="Folders to look in."),
+        typer.Argument(metavar="FOLDER", show_default="the package's and runs/", help="Folders to look in."),
     ] = None,
     *,
     json: AsJSON = False,
@@ -35,16 +35,15 @@ def list_(
     if not found:
         typer.echo('no models yet; make one with: ecm train "z**0.5/3"')
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("name", "data", "g(z)", "B", "base", "smoothed", "images", "folder", box=None, pad_edge=False)
+    rows = [("name", "data", "g(z)", "B", "base", "smoothed", "images", "folder")]
     for model in found:
         base, smoothed = (_percent(share) for share in (model.base_accuracy, model.smoothed_accuracy))
         images = "" if model.images is None else str(model.images)
         g = model.metric if len(model.metric) <= 40 else model.metric[:39] + "…"
-        table.add_row(model.name, model.data, g, str(model.budget), base, smoothed, images, str(model.path))
-    Console(soft_wrap=True).print(table)
+        rows.append((model.name, model.data, g, str(model.budget), base, smoothed, images, str(model.path)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:  # whole names on a narrow terminal and in a pipe, too: they are what is written next
+        typer.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _percent(share: float | None) -> str:
