@@ -20,7 +20,7 @@ from zoo._errors import CheckpointError
 
 FORMAT = "ecm-checkpoint-1"
 PART = ".part"  # what a killed process may leave behind
-_ADVICE = "delete it to begin the run anew (resume=False does the same)"
+_ADVICE = "delete it to begin the run anew (resume=False, --no-resume, does the same)"
 
 
 @contextmanager

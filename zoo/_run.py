@@ -28,6 +28,7 @@ from zoo._optim import Average
 from zoo._recipe import UNNAMED, Recipe
 
 CHECKPOINT = "checkpoint.safetensors"
+REPLACE = "resume=False (--no-resume)"
 
 
 @attrs.frozen
@@ -58,7 +59,7 @@ def prepared(folder: Path, resume: bool) -> Iterator[None]:
             voted = (folder / VOTES / "header.json").exists()
             if resume and voted:
                 raise CheckpointError(
-                    f"{folder} holds the certification of another model: choose another out, or resume=False deletes it"
+                    f"{folder} holds the certification of another model: choose another out, or {REPLACE} deletes it"
                 )
             if not resume:
                 for name in (CHECKPOINT, CARD, ABOUT, TABLE):
@@ -101,7 +102,7 @@ def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tup
     except RuntimeError as error:
         raise CheckpointError(
             f"{run.folder / CHECKPOINT} is of another network ({str(error).splitlines()[-1].strip()}): pass the "
-            "network of that run, choose another out, or resume=False to replace it"
+            f"network of that run, choose another out, or {REPLACE} to replace it"
         ) from error
     for name, value in parts["average"].items():
         average.state[name].copy_(value)
@@ -121,12 +122,19 @@ def require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
         for name, part in value.items():
             yield from flat(part, f"{path}.{name}".strip("."))
 
+    def said(key: str, old: Any, new: Any) -> str:
+        if key != "scheme":
+            return f"{key} is {old!r} there, {new!r} here"
+        laws = ", ".join(law["g"] for law in found.get("law", []))  # a card has them, a checkpoint the digest alone
+        known = f" (there g = {laws}, B = {found['design']['budget']})" if laws else ""
+        return f"the metric, its budget or design is another{known}"
+
     there = dict(flat({"training": UNNAMED})) | dict(flat(found))
     pairs = ((key, there.get(key), value) for key, value in flat(json.loads(json.dumps(wanted))))
-    differing = [f"{key} is {old!r} there, {new!r} here" for key, old, new in pairs if old != new]
+    differing = [said(key, old, new) for key, old, new in pairs if old != new]
     if differing:
         raise CheckpointError(
-            f"{folder} holds another run: {'; '.join(differing[:4])}. Choose another out, or resume=False to replace it"
+            f"{folder} holds another run: {'; '.join(differing[:4])}. Choose another out, or {REPLACE} to replace it"
         )
 
 
@@ -138,7 +146,7 @@ def diverged(run: Run, step: int) -> str:
     )
     return (
         f"the loss became NaN or infinite at step {step} (lr {run.recipe.lr}); the run is stopped, {kept}. "
-        "Start again with a smaller lr, a longer warmup or a smaller clip, and resume=False"
+        f"Start again with a smaller lr, a longer warmup or a smaller clip, and {REPLACE}"
     )
 
 

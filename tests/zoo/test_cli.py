@@ -60,6 +60,15 @@ def test_a_formula_can_be_proven_at_the_levels_of_the_data_alone(model: Model) -
     assert load("a").scheme.metric.grid == tiny_data().q
 
 
+def test_a_folder_of_another_budget_says_what_it_holds(model: Model) -> None:
+    """What was changed is told by its name, not by two digests, with the option that replaces the run."""
+    words = ("train", "z**0.5/2", "-d", "tiny", "--model", "mlp", "--epochs", 0, "--out", "a", "--budget")
+    assert ecm(*words, 16).exit_code == 0
+    said = " ".join(ecm(*words, 12).stderr.split())
+    assert "a holds another run: the metric, its budget or design is another (there g = z**(1/2)/2, B = 16)." in said
+    assert "Choose another out, or resume=False (--no-resume) to replace it" in said
+
+
 def test_json_is_all_that_is_printed(model: Model) -> None:
     """With --json a program can read stdout as it is."""
 
