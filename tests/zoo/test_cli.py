@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -87,6 +88,27 @@ def test_json_is_all_that_is_printed(model: Model) -> None:
     assert len(data("compare", "model", "runs/model")["runs"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "run"), [(("certify", "model"), "_certify.certify"), (("train", "z**0.5/2"), "_train.train")]
+)
+def test_an_interrupted_run_says_how_to_go_on(
+    words: tuple[str, ...], run: str, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C: exit code 130 and the command that continues. Progress is on stderr, so --json does not silence it."""
+    progress = []
+
+    def stop(*_: Any, **settings: Any) -> None:
+        progress.append(settings.get("progress", True))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"zoo.{run}", stop)
+    monkeypatch.setattr(sys, "argv", ["ecm", *words, "--out", "my run"])
+    done = ecm(*words, "--json")
+    assert done.exit_code == 130
+    assert f"go on with: {shlex.join(['ecm', *words, '--out', 'my run'])}" in done.stderr
+    assert progress == [True]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_teaches_by_example(command: str) -> None:
     """Every command says what it does and shows a line that can be typed."""
@@ -137,20 +159,6 @@ def test_exit_codes_and_what_is_said(model: Model, words: list[str], code: int, 
     assert done.exit_code == code, done.stderr
     assert said in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
-
-
-def test_an_interrupted_run_says_how_to_go_on(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C: exit code 130 and the command that continues."""
-    import zoo._certify
-
-    def stop(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(zoo._certify, "certify", stop)
-    monkeypatch.setattr(sys, "argv", ["ecm", "certify", "my model"])
-    done = ecm("certify", "my model")
-    assert done.exit_code == 130
-    assert "go on with: ecm certify 'my model'" in done.stderr
 
 
 @pytest.mark.parametrize("error", [RuntimeError("can't allocate memory: you tried 9 bytes"), MemoryError()])

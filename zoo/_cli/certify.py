@@ -72,7 +72,6 @@ def certify(
         device=device,
         root=data,
         out=out,
-        progress=not json,
     )
     if not speaks():
         return

@@ -84,7 +84,6 @@ def reproduce(
         start=start,
         out=out,
         device=device,
-        progress=not json,
         say=(lambda text: None) if json else typer.echo,
         **settings(setting),
     )

@@ -68,27 +68,22 @@ def train(
 
     changes = settings(setting)
     metric = declared(formulas, load_data(dataset, data).q if grid else None)
-    try:
-        made = run(
-            metric,
-            dataset,
-            root=data,
-            model=model,
-            start=start,
-            preset=preset,
-            epochs=epochs,
-            budget=budget,
-            pixel=pixel,
-            out=out,
-            resume=resume,
-            device=device,
-            seed=seed,
-            progress=not json,
-            **changes,
-        )
-    except KeyboardInterrupt as stopped:
-        typer.echo(str(stopped) or "stopped; the same command resumes from the last checkpoint", err=True)
-        raise typer.Exit(130) from None
+    made = run(
+        metric,
+        dataset,
+        root=data,
+        model=model,
+        start=start,
+        preset=preset,
+        epochs=epochs,
+        budget=budget,
+        pixel=pixel,
+        out=out,
+        resume=resume,
+        device=device,
+        seed=seed,
+        **changes,
+    )
     if not speaks():
         return
     accuracy = made.card.get("accuracy", {})
