@@ -67,8 +67,8 @@ def prepare(base: nn.Module, example: Tensor, channels_last: bool, autocast: tor
     its weights as the inputs are stored.
 
     The copy is used only if the trace succeeds, no module has hooks, nothing but PyTorch's code is left in it, it keeps
-    nothing of a call, and it agrees with `base` on `example`; a network with data-dependent control flow, compiled code
-    or a random part is called as it is. Folding changes the order of roundings, nothing else:
+    nothing of a call, and it agrees with `base` on inputs like `example`; a network with data-dependent control flow,
+    compiled code or a random part is called as it is. Folding changes the order of roundings, nothing else:
     `smoothing.measure_jitter` includes what it moves.
 
     >>> net = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(12, 2)).eval()
@@ -79,18 +79,21 @@ def prepare(base: nn.Module, example: Tensor, channels_last: bool, autocast: tor
     as_it_is = Prepared(base, False, _rows(example, _bytes(example)), channels_last, autocast)
     if next(chain(base.parameters(), base.buffers()), None) is None or _hooked(base):
         return as_it_is  # nothing to gain, or Python code that a trace would drop
+    # Dark and bright inputs as well: what a base does with those alone shows if a trace has missed it.
+    tried = torch.cat([example, 1 - example, torch.zeros_like(example[:1]), torch.ones_like(example[:1])])
     try:
         with mixed(example.device, autocast):
             network = _traced(base, channels_last)
-        with _Largest(len(example)) as seen:
-            found = _answer(network, example)
+        with _Largest(len(tried)) as seen:
+            found = _answer(network, tried)
     except Exception:  # whatever a user's own code says to being traced
         return as_it_is
-    if found is None or not _is_pure(network) or _writes(network, 1 - example):
+    if found is None or not _is_pure(network) or _writes(network, 1 - tried):
         return as_it_is
-    if not _close(_answer(base, example), found):
+    if not _close(_answer(base, tried), found):
         return as_it_is
-    return Prepared(network, True, _rows(example, seen.bytes), channels_last, autocast, _kept(_state(base)), found)
+    rows, state = _rows(tried, seen.bytes), _kept(_state(base))
+    return Prepared(network, True, rows, channels_last, autocast, state, found[: len(example)])
 
 
 def mixed(device: torch.device, dtype: torch.dtype | None) -> AbstractContextManager[Any]:

@@ -104,8 +104,15 @@ AS_IT_IS = {
     "a buffer that is written": lambda: Scratch(lambda net, x: torch.mul(net.conv(x), 2, out=net.scratch)),
     "a parametrization": lambda: parametrized(Net(lambda net, x: net.norm(net.conv(x)))),
     "a layer with a forward of its own": lambda: rewired(Net(lambda net, x: net.norm(net.conv(x)))),
+    "a look at its input": lambda: Net(asking),
     "an activation of its own": lambda: Net(lambda net, x: net.norm(x.flatten(2))[..., None], Attending()),
 }
+
+
+def asking(net: Net, x: Tensor) -> Tensor:
+    """A tensor on the way in; what a trace passes is none. Only dark images are treated otherwise."""
+    y = net.norm(net.conv(x))
+    return y * torch.where(x.mean((1, 2, 3), keepdim=True) < 0.1, -3, 1) if isinstance(x, Tensor) else y
 
 
 def rewired(network: nn.Module) -> nn.Module:
