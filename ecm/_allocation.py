@@ -66,8 +66,8 @@ def verify_allocation(profile: Profile, weights: Weights, q: int, budget: int) -
 
 def _pairs(weights: Weights) -> tuple[tuple[int, int], ...]:
     """(width, count) by width, counts of 0 left out."""
-    items = list(weights.items() if isinstance(weights, Mapping) else weights)
     try:
+        items = weights.items() if isinstance(weights, Mapping) else weights
         pairs = sorted((index(j), index(w)) for j, w in items)
     except (TypeError, ValueError) as error:
         raise AllocationError(f"weights map integer widths to integer counts: {error}") from error

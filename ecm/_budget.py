@@ -15,7 +15,7 @@ from ecm._design import Kind
 from ecm._errors import DesignError
 from ecm._greedy import worst_gap
 from ecm._number import exact
-from ecm._outcomes import whole
+from ecm._outcomes import LARGEST_BUDGET, whole
 
 if TYPE_CHECKING:
     from ecm._metric import ECM
@@ -85,11 +85,18 @@ def default_budget(metric: ECM, q: int = 255) -> int:
     if not len(slopes):
         return 1
     tops = [float(p.values(q)[-1]) for p in metric.components if not p.is_zero]
+    if slopes.min() <= 2 / LARGEST_BUDGET:
+        raise DesignError(
+            f"g(1/{q}) = {slopes.min():.3g}: fewer than {LARGEST_BUDGET} outcomes show nothing; scale g up"
+        )
     ratios = [top / slope for top, slope in zip(tops, slopes, strict=True)]  # 1: one step; q: linear
     exact_at = 1 if max(ratios) < 1 + TIE else q if min(ratios) > q - TIE else PER_ALPHA
     first = ceil(min(exact_at, PER_ALPHA) / max(tops) - TIE)
     last = first + ceil(2 / float(slopes.min()))
-    budgets = np.arange(first, last + 1)[:, None]
+    # a loss falls only where B g(1/q) passes a whole number: there, and at the first budget, the least one is found
+    passes = [np.ceil((np.arange(floor(first * s), floor(last * s) + 2) - TIE) / s) for s in slopes.tolist()]
+    near = np.concatenate([[first], *(p + step for p in passes for step in (-1, 0, 1))]).astype(np.int64)
+    budgets = np.unique(near[(near >= first) & (near <= last)])[:, None]
     losses = (1 - np.floor(budgets * slopes + TIE) / (budgets * slopes)).max(axis=1)
     good = np.flatnonzero(losses <= LOSS)
     return _a_little_above(metric, int(budgets[good[0] if len(good) else int(losses.argmin()), 0]), q)
@@ -150,6 +157,8 @@ def smallest_budget(
     (22, 74)
     """
     wanted, q = exact(epsilon, "epsilon"), whole(q)
+    if kind not in ("aperiodic", "periodic"):
+        raise DesignError(f"kind = {kind!r}: write 'aperiodic' or 'periodic'")
     if wanted < 0 or (wanted == 0 and limit is None):
         raise DesignError(f"epsilon = {epsilon}: write a positive number, or 0 with a limit=")
     most = limit if limit is not None else ceil((q * q + q) / (2 * wanted))

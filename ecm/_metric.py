@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -147,19 +148,22 @@ class ECM:
         >>> rgb.component_of((3, 1, 2)).tolist()
         [0, 0, 1, 1, 2, 2]
         """
-        chosen = tuple(range(len(metrics))) if groups is None else tuple(int(a) for a in groups)
+        try:
+            chosen = tuple(range(len(metrics))) if groups is None else tuple(index(a) for a in groups)
+        except TypeError as error:
+            raise ECMError(f"groups {groups!r} are not places of metrics, integers from 0: {error}") from error
         if any(not 0 <= a < len(metrics) for a in chosen):
             raise ECMError(f"groups {chosen} name a metric outside 0..{len(metrics) - 1}")
         if any(metric.groups for metric in metrics):
             raise ECMError("grouped() takes metrics of one component each; pick one with metric[i]")
         components: list[Profile] = []
-        index = []
+        places = []
         for a in chosen:
             profile = metrics[a].components[0]
             if profile not in components:
                 components.append(profile)
-            index.append(components.index(profile))
-        return cls(tuple(components), tuple(index))
+            places.append(components.index(profile))
+        return cls(tuple(components), tuple(places))
 
     # ---- algebra that keeps concavity ------------------------------------------------------------------------------
 
@@ -268,11 +272,11 @@ class ECM:
         both = np.concatenate([a.ravel(), b.ravel()])
         if both.size and not (both.min() >= 0 and both.max() <= top):  # also catches NaN
             raise ECMError(f"x and y must lie in 0..{top:g}; they span {both.min()}..{both.max()}")
-        index = self.component_of(a.shape)
+        component = self.component_of(a.shape)
         gap = np.abs(a - b).ravel()
         if q is not None:
-            return float(sum(p.values(q)[gap[index == i]].sum() for i, p in enumerate(self.components)))
-        return float(sum(np.sum(p(gap[index == i])) for i, p in enumerate(self.components)))
+            return float(sum(p.values(q)[gap[component == i]].sum() for i, p in enumerate(self.components)))
+        return float(sum(np.sum(p(gap[component == i])) for i, p in enumerate(self.components)))
 
     def power(self) -> tuple[Fraction, Fraction] | None:
         """(p, alpha) if every feature has g = z**p/alpha exactly, else None: then l_p radii mean something."""
@@ -346,7 +350,7 @@ class ECM:
             data = json.loads(text)
             if data["format"] != FORMAT:
                 raise ECMError(f"format {data['format']!r} is not {FORMAT!r}: write the metric again with this version")
-            parts, groups = list(data["components"]), tuple(int(a) for a in data["groups"])
+            parts, groups = list(data["components"]), tuple(index(a) for a in data["groups"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ECMError(f"not the JSON of a metric ({error}): pass what ECM.to_json wrote") from error
         return cls(tuple(Profile.from_dict(part) for part in parts), groups)

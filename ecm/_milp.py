@@ -31,9 +31,11 @@ def solve(tube: Tube, solver: str, seconds: float) -> tuple[Ints, str]:
     Raises AllocationError if the answer is not a sound allocation, if it does not reach the eps that the solver claims,
     or if nothing was found in time. "Proved optimal" is the solver's word, to its own tolerances.
     """
-    name = SOLVERS.get(solver.upper())
+    name = SOLVERS.get(str(solver).upper())
     if name is None:
         raise AllocationError(f"solver = {solver!r}: write one of {', '.join(map(repr, SOLVERS))}")
+    if not seconds > 0:
+        raise AllocationError(f"seconds = {seconds}: give the solver a positive time")
     answer = run(tube, solver.upper(), seconds)
     slopes = np.rint(np.asarray(answer.slopes, dtype=np.float64))
     if len(slopes) != tube.q or not bool((np.abs(slopes) <= tube.budget).all()):

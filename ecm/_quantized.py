@@ -49,8 +49,8 @@ class QuantizedLaw:
     """The width that stands for an infinite Lambda: more than any other width, so comparisons keep their meaning."""
 
     def __attrs_post_init__(self) -> None:
-        if self.q < 1:
-            raise ECMError(f"q = {self.q}: the levels are 0..q, write a q of at least 1 (images: q=255)")
+        if not isinstance(self.q, int | np.integer) or self.q < 1:
+            raise ECMError(f"q = {self.q!r}: the levels are 0..q, write an integer of at least 1 (images: q=255)")
         grid = self.profile.grid
         if grid is not None and grid % self.q:
             raise ECMError(

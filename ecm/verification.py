@@ -27,6 +27,7 @@ from ecm._metric import ECM
 from ecm._outcomes import Outcomes
 from ecm._pieces import Piece, as_ball
 from ecm._profile import Profile
+from ecm._tube import check_size
 
 if TYPE_CHECKING:
     import sympy
@@ -349,7 +350,8 @@ def verify(
 
     declared = ECM.from_expr(metric) if isinstance(metric, str) else metric
     count = examples if examples is not None else (20 if quick else 200)
-    setting = Setting(declared, q, budget if budget is not None else default_budget(declared, q), count, seed, quick)
+    budget, q = check_size(budget if budget is not None else default_budget(declared, q), q)
+    setting = Setting(declared, q, budget, count, seed, quick)
     deadline = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
     findings = tuple(run_checks(all_checks(), setting, deadline, progress))
     settings = {"q": setting.q, "budget": setting.budget, "examples": count, "seed": seed, "quick": quick}

@@ -68,7 +68,7 @@ def test_verification_is_the_definition(values: tuple[Fraction, ...], budget: in
 
 @pytest.mark.parametrize(
     "weights",
-    [{0: 1}, {256: 1}, {-1: 1}, {1: -1}, {1: 1.5}, {"1": 1}, {1: 10**30}, [(1, 1), (1, 1)], [(1, 2, 3)], {None: 1}],
+    [{0: 1}, {256: 1}, {-1: 1}, {1: -1}, {1: 1.5}, {"1": 1}, {1: 10**30}, [(1, 1), (1, 1)], [(1, 2, 3)], {None: 1}, 5],
 )
 def test_malformed_weights_raise_our_error(weights: dict[int, int]) -> None:
     """Widths outside 1..q, counts below 0, fractions, texts, huge numbers and repeated widths are refused."""

@@ -62,6 +62,12 @@ def test_the_bound_at_255_levels() -> None:
     assert least_gap(below, line * 254 / 255) == pytest.approx(254)
 
 
+def test_a_kind_of_design_that_is_none_is_refused() -> None:
+    """Nothing is searched for it."""
+    with pytest.raises(DesignError, match="'aperiodic' or 'periodic'"):
+        smallest_budget(ECM.l1(), 0.1, 8, kind="other")  # type: ignore[arg-type]
+
+
 def test_budgets_for_an_eps() -> None:
     """The answer reaches epsilon, lies between the bound and the periodic answer, and is exact for l1."""
     budget = smallest_budget(SQRT, 0.1, 32)
@@ -87,6 +93,14 @@ def test_proposed_and_default_budgets() -> None:
     assert propose_budgets(ECM.from_expr("0"), 64) == (1,)
     rgb = ECM.grouped([ECM.from_expr("z**0.5"), ECM.from_expr("0"), ECM.from_expr("z")])
     assert default_budget(rgb, 64) == 128
+
+
+def test_a_metric_of_small_values_has_a_budget_too() -> None:
+    """The search does not list all budgets up to 2/g(1/q); where no list of outcomes is long enough it says so."""
+    assert default_budget(ECM.from_expr("z/10000000000")) == pytest.approx(255 * 10**10, rel=0.01)
+    for text in ("1e-30*z", "1e-400*z"):
+        with pytest.raises(DesignError, match="scale g up"):
+            default_budget(ECM.from_expr(text))
 
 
 def test_the_frontier_lies_between_its_bounds() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -121,6 +122,16 @@ def test_json_of_something_else_is_refused(text: str) -> None:
     """A wrong file gives the package's own error."""
     with pytest.raises(ECMError):
         ECM.from_json(text)
+
+
+@pytest.mark.parametrize("groups", [[0, 0.9], [0, "1"], ["0", "1"]])
+def test_groups_are_integers(groups: list[int]) -> None:
+    """A place of a metric is not rounded and not read from text, neither in a call nor in a file."""
+    metric = ECM.grouped([ECM.l1(2), ECM.l1(3)])
+    with pytest.raises(ECMError, match="integer"):
+        ECM.grouped([ECM.l1(2), ECM.l1(3)], groups)
+    with pytest.raises(ECMError):
+        ECM.from_json(metric.to_json().replace('"groups": [0, 1]', f'"groups": {json.dumps(groups)}'))
 
 
 @given(profiles(), st.data())

@@ -98,6 +98,8 @@ def test_unknown_solver() -> None:
     """The message lists the solvers."""
     with pytest.raises(AllocationError, match="'CBC', 'HIGHS'"):
         allocate(SQRT, 100, 16, method="mip", solver="gurobi")
+    with pytest.raises(AllocationError, match="positive time"):
+        allocate(SQRT, 100, 16, method="mip", seconds=-1)
 
 
 def test_objective_is_in_outcomes() -> None:

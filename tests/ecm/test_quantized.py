@@ -194,6 +194,7 @@ def test_json_holds_exact_text() -> None:
     ("act", "says"),
     [
         (lambda law: QuantizedLaw.of(law.profile, 0), "at least 1"),
+        (lambda law: QuantizedLaw.of(law.profile, 2.0), "at least 1"),
         (lambda law: QuantizedLaw.of(law.profile, 3), "divides 4"),
         (lambda law: law.probability(0), r"1\.\.4"),
         (lambda law: law.probability(5), r"1\.\.4"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy
 
-from ecm import ECM
+from ecm import ECM, AllocationError, verify
 from ecm._findings import Counterexample, run_checks
 from ecm.verification import CHECKS, Setting, _continuous, _same_values, _split_by_definition
 
@@ -40,3 +40,9 @@ def test_a_wrong_density_is_seen_at_points() -> None:
     _same_values(right + sympy.Rational(1, 10**10), piece, "the density")
     with pytest.raises(Counterexample, match="where -z g"):
         _same_values(right + sympy.Rational(1, 10**8), piece, "the density")
+
+
+def test_a_budget_of_nothing_is_refused_before_the_checks() -> None:
+    """Not as a failure of each of them."""
+    with pytest.raises(AllocationError, match="at least 1"):
+        verify("z", q=4, budget=0)
