@@ -116,7 +116,7 @@ def sign(node: Node) -> int:
             if is_zero(node):
                 return 0
             zero_tested = True
-    raise Undecided(f"it is open whether {node.text()} is zero (it is below 2**-{PRECISIONS[-1] // 2} or so)")
+    raise Undecided(f"it is open whether {node.text()[:200]} is zero (it is below 2**-{PRECISIONS[-1] // 2} or so)")
 
 
 def is_zero(node: Node) -> bool:

@@ -71,6 +71,11 @@ class Node:
         return 1 + sum(child.size for child in self.children)
 
     @cached_property
+    def bits(self) -> int:
+        """The length of the longest numerator or denominator in it."""
+        return max((child.bits for child in self.children), default=0)
+
+    @cached_property
     def slope(self) -> Node:
         """The derivative, computed once; raises Undecided where it would be too long to be of use."""
         if self.free:
@@ -131,6 +136,10 @@ class Num(Node):
 
     value: Fraction
 
+    @cached_property
+    def bits(self) -> int:
+        return max(self.value.numerator.bit_length(), self.value.denominator.bit_length())
+
     def ball(self, x: arb) -> arb:
         return arb(fmpq(self.value.numerator, self.value.denominator))
 
@@ -144,7 +153,8 @@ class Num(Node):
 
     @cached_property
     def _text(self) -> str:
-        return str(self.value)
+        above, below = self.value.numerator, self.value.denominator
+        return digits(above) if below == 1 else f"{digits(above)}/{digits(below)}"
 
     def diff(self) -> Node:
         return ZERO
@@ -274,9 +284,9 @@ class Mul(Node):
             else:
                 above.append(_wrapped(factor))
         if abs(number.numerator) != 1 or not above:
-            above.insert(0, str(abs(number.numerator)))
+            above.insert(0, digits(abs(number.numerator)))
         if number.denominator != 1:
-            below.insert(0, str(number.denominator))
+            below.insert(0, digits(number.denominator))
         out = "/".join(["*".join(above), *below])
         return f"-{out}" if number < 0 else out
 
@@ -371,6 +381,11 @@ HALF = Num(Fraction(1, 2))
 def as_node(value: Node | int | Fraction) -> Node:
     """A number as a node; a node as itself."""
     return value if isinstance(value, Node) else Num(Fraction(value))
+
+
+def digits(n: int) -> str:
+    """The integer in decimal; in hexadecimal where Python writes no decimals, beyond anything a formula may hold."""
+    return str(n) if n.bit_length() <= 14_000 else hex(n)
 
 
 def as_float(value: Fraction) -> float:

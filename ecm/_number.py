@@ -26,7 +26,10 @@ def exact(value: Exact, name: str = "value") -> Fraction:
     if isinstance(value, bool):
         raise ECMError(f"{name} = {value!r} is not a number")
     if isinstance(value, Rational):
-        return Fraction(value.numerator, value.denominator)
+        number = Fraction(value.numerator, value.denominator)
+        if max(number.numerator.bit_length(), number.denominator.bit_length()) > 3_300:
+            raise ECMError(f"{name} is a number of more than 990 digits; write a shorter one")
+        return number
     text = value if isinstance(value, str) else str(value)
     if len(text) > 200:
         raise ECMError(f"{name} has {len(text)} characters; numbers of up to 200 characters are read")

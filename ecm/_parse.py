@@ -18,13 +18,25 @@ MAX_NESTING = 60
 MAX_DEPTH = 100
 MAX_NODES = 3_000
 MAX_DIGITS = 1_000
+MAX_BITS = 3_321
+"""Numbers up to here have at most MAX_DIGITS digits."""
 
 FUNCTIONS = ("sqrt", "cbrt", "exp", "expm1", "log", "log1p", "sin", "tanh", "atan", "asinh", "sign", "Abs")
 NAMES = ("z", "pi", "E", *FUNCTIONS, "Min", "Max", "Piecewise")
 ALLOWED = f"numbers, z, + - * / **, parentheses, {' '.join(NAMES[1:])} and the comparisons < <= > >="
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_OTHER_NAMES = {
+    **{"ln": "log(...)", "log2": "log(...)/log(2)", "log10": "log(...)/log(10)", "pow": "a**b for pow(a, b)"},
+    **{"cos": "sin(... + pi/2)", "sinh": "(exp(x) - exp(-x))/2", "cosh": "(exp(x) + exp(-x))/2"},
+}
 _FOREIGN = re.compile(r"[^A-Za-z0-9_ .,+\-*/()<>=&]", re.ASCII)
+_ASSIGNS = re.compile(r"[^<>=]=[^=]")
+_WRITE = {
+    **{"^": "** for a power", "²": "**2", "³": "**3", "½": "(1/2)", "√": "sqrt(...)", "π": "pi", "|": "Abs(...)"},
+    **{"×": "*", "·": "*", "⋅": "*", "∗": "*", "÷": "/", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "∧": "and"},
+    **{"[": "(...)", "{": "(...)", ":": "Piecewise((formula, condition), ...) for cases"},
+}
 _COMPARE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -40,6 +52,17 @@ def parse(source: object) -> Node:
     ...
     ecm._errors.ExpressionError: attribute access is not part of a formula; allowed are ...
     """
+    return readable(_parsed(source))
+
+
+def readable(node: Node) -> Node:
+    """The same formula, if `parse` can read its text again: no constant is longer than a number may be written."""
+    if node.bits > MAX_BITS:
+        raise ExpressionError(f"a constant in the formula has more than {MAX_DIGITS} digits; write a simpler one")
+    return node
+
+
+def _parsed(source: object) -> Node:
     if isinstance(source, Node):
         return source
     if isinstance(source, str):
@@ -88,7 +111,7 @@ class _Reader:
                 raise self.fail(f"the formula has more than {MAX_NODES} parts")
         except SyntaxError as error:
             position = max(0, min((error.offset or 1) - 1, len(self.text) - 1))
-            raise self.fail(f"this is not a formula ({error.msg})", position) from None
+            raise self.fail(f"this is not a formula ({error.msg}){_cure(self.text)}", position) from None
         except (RecursionError, MemoryError, ValueError, OverflowError) as error:
             if isinstance(error, ExpressionError):
                 raise
@@ -98,8 +121,12 @@ class _Reader:
     def _scan(self) -> None:
         foreign = _FOREIGN.search(self.text)
         if foreign:
-            hint = "; a power is written **" if foreign.group() == "^" else ""
+            cure = _WRITE.get(foreign.group())
+            hint = f"; write {cure} instead" if cure else ""
             raise self.fail(f"the character {foreign.group()!r} is not part of a formula{hint}", foreign.start())
+        long = re.search(rf"\d{{{MAX_DIGITS + 1}}}", self.text)
+        if long:
+            raise self.fail(f"a number is too long; at most {MAX_DIGITS} digits are read", long.start())
         depth = 0
         for i, character in enumerate(self.text):
             depth += (character == "(") - (character == ")")
@@ -140,7 +167,7 @@ class _Reader:
             ast.Lambda: "a lambda",
             ast.Compare: "a comparison outside Piecewise",
             ast.BoolOp: "a condition outside Piecewise",
-            ast.Tuple: "a tuple outside Piecewise",
+            ast.Tuple: "a comma outside a function (the decimal point is written .)",
             ast.BinOp: "this operator",
             ast.UnaryOp: "this operator",
         }
@@ -202,7 +229,8 @@ class _Reader:
         if name not in FUNCTIONS:
             raise self.fail(f"unknown function {name!r}{_suggest(name)}; allowed are {ALLOWED}", node.func)
         if len(node.args) != 1:
-            raise self.fail(f"{name} takes one argument, not {len(node.args)}", node)
+            hint = "; the logarithm to base b is log(...)/log(b)" if name == "log" else ""
+            raise self.fail(f"{name} takes one argument, not {len(node.args)}{hint}", node)
         return function(name, self.build(node.args[0], depth + 1))
 
     def _branch(self, node: ast.expr, depth: int) -> tuple[Node, tuple[Comparison, ...] | None]:
@@ -229,7 +257,18 @@ class _Reader:
         )
 
 
+def _cure(text: str) -> str:
+    """What to write where Python's parser gave up, if a common habit explains it."""
+    if _ASSIGNS.search(text):
+        return "; write only the formula, without g(z) ="
+    if re.search(r"[\d)]\s*[A-Za-z(]|[A-Za-z)]\s+[A-Za-z\d(]", text):
+        return "; a product is written with *, as in 2*z, and a function with parentheses, as in sqrt(z)"
+    return ""
+
+
 def _suggest(name: str) -> str:
+    if name in _OTHER_NAMES:
+        return f" (write {_OTHER_NAMES[name]})"
     close = [known for known in NAMES if known.lower() == name.lower()] or get_close_matches(name, NAMES, 1, 0.6)
     return f" (did you mean {close[0]}?)" if close else ""
 

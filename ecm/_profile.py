@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import gcd
@@ -19,7 +20,7 @@ from ecm._errors import ECMError, ExpressionError, NotAnECM, Undecided
 from ecm._exact import PRECISIONS, evaluate, is_zero, point_ball, precision, sign
 from ecm._expression import ONE, Function, Node, Num, Pow, Var, as_node, coefficient
 from ecm._folding import minimum
-from ecm._parse import parse
+from ecm._parse import MAX_BITS, MAX_DIGITS, parse, readable
 from ecm._pieces import Piece, pieces_of
 from ecm._proof import Proof, prove, prove_combination, prove_on_grid, prove_table
 
@@ -279,15 +280,18 @@ def _exact_value(value: Any, k: int) -> Fraction:
             raise ValueError
         if isinstance(value, float | np.floating):
             return Fraction(repr(float(value)))
-        if isinstance(value, int | np.integer):
-            return Fraction(int(value))
-        if isinstance(value, str) and (len(value) > 1000 or _LONG_EXPONENT.search(value)):
+        if isinstance(value, Decimal):
+            value = str(value)
+        if isinstance(value, str) and (len(value) > 2 * MAX_DIGITS + 2 or _LONG_EXPONENT.search(value)):
             raise ValueError
-        return Fraction(value)
+        number = Fraction(int(value) if isinstance(value, np.integer) else value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise ExpressionError(
             f"value {str(value)[:40]!r} at k = {k} is no exact number; give ints, Fractions or decimals"
         ) from None
+    if Num(number).bits > MAX_BITS:
+        raise ExpressionError(f"the value at k = {k} has more than {MAX_DIGITS} digits; round it down to fewer")
+    return number
 
 
 def _combined(how: str, parts: list[Profile], build: Callable[[list[Node]], Node]) -> Profile:
@@ -295,13 +299,13 @@ def _combined(how: str, parts: list[Profile], build: Callable[[list[Node]], Node
     grids = [part.grid for part in parts if part.grid is not None]
     grid = gcd(*grids) if grids else None
     if all(part.node is not None for part in parts):
-        node = build([part.node for part in parts if part.node is not None])
+        node = readable(build([part.node for part in parts if part.node is not None]))
         return Profile(node, None, grid, prove_combination(how, evaluate(node, Fraction(1)), node.text()))
     assert grid is not None
     values = list[Fraction]()
     for k in range(grid + 1):
         value = build([part.constant(k, grid) for part in parts])
-        value = evaluate(value, Fraction(0))
+        value = readable(evaluate(value, Fraction(0)))
         if not isinstance(value, Num):
             raise Undecided(f"g({k}/{grid}) = {value.text()} is irrational; a table combines only with rational values")
         values.append(value.value)

@@ -101,8 +101,11 @@ def prove(node: Node, seconds: float) -> Proof:
     return Proof((zero, concave, increasing, Condition("g <= 1", "exact value", f"g(1) = {_brief(top)}")))
 
 
+_GRID = "or prove it only where quantized inputs need it: from_expr(..., grid=255)"
+
+
 @contextmanager
-def _open(condition: str, node: Node) -> Iterator[None]:
+def _open(condition: str, node: Node, way: str = _GRID) -> Iterator[None]:
     """Whatever stops a proof short of a decision becomes Undecided, with the way on."""
     try:
         yield
@@ -116,7 +119,7 @@ def _open(condition: str, node: Node) -> Iterator[None]:
         return
     raise Undecided(
         f"g = {clip(node)}: the condition '{condition}' is open ({reason}). Give it more time (seconds=...), write the "
-        "formula in another way, or prove it only where quantized inputs need it: from_expr(..., grid=255)"
+        f"formula in another way, {way}"
     )
 
 
@@ -271,7 +274,7 @@ def _slope_beside_one(last: Node) -> int:
 def prove_on_grid(node: Node, q: int, seconds: float) -> Proof:
     """The proof at the points k/q only, which is all that levels need (docs/theory.md, the quantized law)."""
     clock = Clock(seconds)
-    with precision(BITS), _open(f"g on the grid of {q}", node):
+    with precision(BITS), _open(f"g on the grid of {q}", node, "or take a coarser grid"):
         refute_start(node)
         balls = list[arb]()
         for k in range(q + 1):

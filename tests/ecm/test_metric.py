@@ -108,6 +108,13 @@ def test_a_distance_of_no_points_is_refused(x: list[float], y: list[float], q: i
         ECM.l1().distance(x, y, q)
 
 
+def test_a_number_too_long_to_write_is_refused() -> None:
+    """Python itself writes no integer of 5000 digits."""
+    for make in (lambda n: ECM.lp("1/2", n), ECM.log1p, lambda n: ECM.l1() / n):
+        with pytest.raises(ECMError, match="shorter"):
+            make(10**5000)
+
+
 @pytest.mark.parametrize("bad", [0, -1, 2, "x", float("nan"), 1 / 3, True, "1/0", "9" * 300, "1e99999"])
 def test_an_exponent_that_is_none_is_refused(bad: object) -> None:
     """lp takes exact exponents in (0, 1]."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
 
@@ -240,11 +241,24 @@ def test_an_irrational_kink_is_isolated_and_refined() -> None:
         assert (2 * ball).sin().overlaps(ball * 0 + 7 / ball.__class__(10))
 
 
-@pytest.mark.parametrize("values", [[0, "1e99999999"], [0, "1e-99999999"], 5, None])
+LONG = [[0, 10**1001], [0, Fraction(1, 10**5000)], [0, Decimal("1e-5000")], [0, Decimal("1e1000000")], [0, "1e-9999"]]
+
+
+@pytest.mark.parametrize("values", [[0, "1e99999999"], [0, "1e-99999999"], 5, None, *LONG])
 def test_a_table_that_is_none_is_refused_at_once(values: object) -> None:
-    """A number with a hundred million digits is not written out first."""
+    """A number with a hundred million digits is not written out first, and none is taken that cannot be written."""
     with pytest.raises(ExpressionError):
         Profile.from_values(values)  # type: ignore[arg-type]
+
+
+def test_a_multiple_that_could_not_be_read_again_is_refused() -> None:
+    """What a profile writes, `from_dict` reads."""
+    small = Fraction(1, 10**900)
+    for profile in (Profile.from_expr("sqrt(z)"), Profile.from_values([0, "1/2", "3/4"])):
+        once = profile.scaled(small)
+        assert Profile.from_dict(once.to_dict()) == once
+        with pytest.raises(ExpressionError, match="1000 digits"):
+            once.scaled(small)
 
 
 @pytest.mark.parametrize("q", [2.0, "4", None, 0])

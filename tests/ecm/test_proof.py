@@ -19,6 +19,7 @@ from ecm._parse import parse
 from ecm._pieces import as_ball
 from ecm._proof import Proof, prove, prove_on_grid, prove_table
 from ecm._shape import known
+from ecm._witness import written
 
 FROM_THE_PAPER_AND_BEYOND = [
     *("z", "z/18", "z**0.5/18", "z**(1/3)", "z**0.9", "log(1+5*z)/log(6)", "log1p(z)", "1-exp(-3*z)", "tanh(2*z)"),
@@ -217,6 +218,17 @@ def test_the_grid_proof_settles_what_the_continuous_one_leaves_open(text: str) -
     with pytest.raises(Undecided):
         prove(parse(text), 1)
     assert "grid" in str(prove_on_grid(parse(text), 255, 5))
+
+
+def test_a_value_of_more_digits_than_python_writes_is_shown() -> None:
+    """A witness may lie where g is such a fraction; the message gives its first digits."""
+    assert written(parse("z**500"), Fraction(1, 2**40)).endswith("e-6021")
+
+
+def test_an_open_grid_proof_does_not_advise_a_grid_proof() -> None:
+    """The way on is another one."""
+    with pytest.raises(Undecided, match=r"or take a coarser grid$"):
+        prove_on_grid(parse("z*sin(z)**2 + z*sin(z + pi/2)**2"), 8, 5)
 
 
 def test_the_grid_proof_rejects_with_a_witness() -> None:
