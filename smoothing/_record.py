@@ -253,7 +253,13 @@ def vote_dataset(
     """
     if not isinstance(images, torch.Tensor | np.ndarray):
         raise InputError(f"images are a {type(images).__name__}: give one tensor or array [N, *shape] of levels")
-    chosen = np.arange(len(images)) if indices is None else np.asarray(indices, dtype=np.int64)
+    classifier.levels(images[:1])  # before a folder is made for what cannot be voted on
+    given = np.arange(len(images)) if indices is None else np.asarray(indices)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise RecordError(
+            f"indices of dtype {given.dtype}, shape {given.shape}: write integers, numpy.flatnonzero(mask) say"
+        )
+    chosen = given.astype(np.int64)
     if len(np.unique(chosen)) != len(chosen):
         raise RecordError("an index is given twice: every image is recorded once")
     if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(images):
@@ -296,6 +302,11 @@ def model_fingerprint(base: nn.Module) -> str:
     hashed = hashlib.sha256(repr(base).encode())
     state = base.state_dict()
     for name, tensor in sorted((dict(base.named_buffers()) | state).items()):
+        if not isinstance(tensor, torch.Tensor):
+            raise RecordError(
+                f"{name} is a {type(tensor).__name__}, which has no fingerprint: give vote_dataset a name that changes "
+                "with the base, model='...'"
+            )
         hashed.update(f"{name}:{tensor.dtype}:{tuple(tensor.shape)}".encode())
         hashed.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return hashed.hexdigest()

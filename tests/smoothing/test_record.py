@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -278,3 +279,30 @@ def test_what_is_no_header_is_refused_in_words(tmp_path: Path, header: bytes) ->
     (tmp_path / "header.json").write_bytes(header)
     with pytest.raises(RecordError, match="not the header"):
         Record.open(tmp_path)
+
+
+@pytest.mark.parametrize("indices", [[False, True], np.array([0.7]), [[0, 1]]], ids=range(3))
+def test_indices_are_integers(tmp_path: Path, indices: Any) -> None:
+    """A mask is not read as the images 0 and 1."""
+    with pytest.raises(RecordError, match="flatnonzero"):
+        vote_dataset(classifier(), IMAGES, tmp_path, indices=indices, model="hash")
+
+
+def test_images_of_another_shape_leave_no_record(tmp_path: Path) -> None:
+    """Else the folder would be taken for that of another run when the mistake is mended."""
+    with pytest.raises(InputError, match="shape"):
+        vote_dataset(classifier(), IMAGES[:, 0], tmp_path / "votes", model="hash")
+    assert not (tmp_path / "votes").exists()
+
+
+class Packed(nn.Linear):
+    """Keeps more than tensors in its state, as quantized layers do."""
+
+    def get_extra_state(self) -> tuple[int, int]:
+        return 1, 2
+
+
+def test_a_state_that_is_not_all_tensors_needs_a_name() -> None:
+    """Its text need not show all of it."""
+    with pytest.raises(RecordError, match="model="):
+        model_fingerprint(Packed(2, 2))
