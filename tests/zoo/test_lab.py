@@ -8,7 +8,7 @@ import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 
 from ecm import ECM
 from ecm import default_budget as library_default
+from ecm._errors import ECMError
 from smoothing import Noise, Scheme, certify
 from tests.zoo.lab import running_lab
 from zoo._lab import _figures as figures
@@ -30,6 +31,7 @@ from zoo._lab import _words as words
 from zoo._lab._latest import Latest
 from zoo._lab._seen import picture, seen
 from zoo._lab._state import (
+    LARGEST_BUDGET,
     SHAPES,
     Inputs,
     allocation,
@@ -173,6 +175,15 @@ def test_laws_and_budgets_are_the_library_s(formula: str) -> None:
         assert options["series"]
 
 
+def test_a_default_budget_beyond_the_page_is_the_largest_of_the_page() -> None:
+    """A g so small that even that splits nothing is refused in words."""
+    assert default_budget("z**0.5/1000", 255) == LARGEST_BUDGET
+    assert default_budget("0", 255) == 1
+    for formula in ("z/10**400", "z**0.5/1e300", "z/100001"):
+        with pytest.raises(ECMError, match="divide g by less"):
+            default_budget(formula, 255)
+
+
 @pytest.mark.parametrize("formula", ["z**0.5/2", "log(1+z)/2"])
 def test_the_design_shown_is_the_design_of_the_library(formula: str) -> None:
     """Its eps, its splits over all pairs, and never above g."""
@@ -277,7 +288,7 @@ def test_the_newest_question_wins() -> None:
     seen_steps: list[tuple[str, int]] = []
     stopped: list[bool] = []
 
-    async def steps(name: str) -> AsyncIterator[None]:
+    async def steps(name: str) -> AsyncGenerator[None]:
         for k in range(3):
             seen_steps.append((name, k))
             await asyncio.sleep(0.02)
@@ -298,6 +309,30 @@ def test_the_newest_question_wins() -> None:
     assert ("first", 2) not in seen_steps
     assert seen_steps[-3:] == [("third", 0), ("third", 1), ("third", 2)]
     assert stopped
+
+
+def test_what_is_dropped_is_cleaned_up_before_the_next_begins() -> None:
+    """Otherwise the old run would take away the new one's mark that it is busy."""
+    events: list[str] = []
+
+    async def steps(name: str) -> AsyncGenerator[None]:
+        events.append(f"{name} begins")
+        try:
+            await asyncio.sleep(0.02)
+            yield
+            await asyncio.sleep(0.02)
+        finally:
+            events.append(f"{name} ends")
+
+    async def story() -> None:
+        latest = Latest[str](steps)
+        latest.ask("first")
+        await asyncio.sleep(0.01)
+        latest.ask("second")
+        await asyncio.sleep(0.2)
+
+    asyncio.run(story())
+    assert events == ["first begins", "first ends", "second begins", "second ends"]
 
 
 class Here(Worker):
@@ -350,6 +385,69 @@ def test_the_page_follows_its_controls() -> None:
             await until(lambda: "50" in page.cost.content and page.reset.visible)
             page.rate.value = 50
             await until(lambda: "1 s" in page.cost.content)
+
+    asyncio.run(story())
+
+
+class Slow(Here):
+    """Too slow for the proof of z/7, the budget of z/9 and the picture of z/3; others wait for an interrupt."""
+
+    async def __call__(self, seconds: float, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        formula = args[0].formula if isinstance(args[0], Inputs) else args[0]
+        if (function, formula) in ((judge, "z/7"), (default_budget, "z/9"), (seen, "z/3")):
+            raise TooSlow(f"stopped after {seconds:g} s")
+        if function is judge and formula in ("z/5", Inputs().formula):
+            self._interrupted = False
+            while not self._interrupted:
+                await asyncio.sleep(0.01)
+            raise Stopped("made way for something newer")
+        return await super().__call__(seconds, function, *args, **kwargs)
+
+    def interrupt(self) -> None:
+        self._interrupted = True
+
+
+def test_numbers_of_another_formula_do_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither when the proof takes too long, nor when a later step does; and a newer formula does not wait for it."""
+    pytest.importorskip("nicegui")
+    from nicegui.testing import user_simulation
+
+    from zoo._lab import _page
+
+    monkeypatch.setattr(_page, "PATIENCE", 0.05)
+    pages: list[_page.Lab] = []
+
+    async def story() -> None:
+        async with user_simulation(lambda: pages.append(_page.Lab(Slow(), Slow()))) as user:
+            await user.open("/")
+            page = pages[0].page
+
+            async def until(what: Callable[[], bool]) -> None:
+                for _ in range(400):
+                    if what():
+                        return
+                    await asyncio.sleep(0.05)
+                raise AssertionError(f"the page shows {page.badge.text}, {page.trouble_text.text}")
+
+            page.q.value, page.kind.value, page.picture.value = 4, "periodic", "digit"
+            page.formula.value = "z/2"
+            await until(lambda: bool(page.radius_tile.content) and "<img" in page.pictures.content)
+            page.formula.value = "z/3"
+            await until(lambda: "stopped after" in page.noise_note.content)
+            assert not page.pictures.content
+            page.formula.value = "z/7"
+            await until(lambda: page.badge.text == "Undecided")
+            assert not page.accepted.visible
+            assert "z/7" in page.written.text
+            page.formula.value = "z/9"
+            await until(lambda: page.trouble.visible)
+            assert "stopped after" in page.trouble_text.text
+            assert not page.accepted.visible
+            page.formula.value = "z/5"
+            await asyncio.sleep(0.2)
+            assert "stale" in page.accepted.classes
+            page.formula.value = "z/4"
+            await until(lambda: page.accepted.visible and "z/4" in page.written.text)
 
     asyncio.run(story())
 

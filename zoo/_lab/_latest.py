@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ class Latest(Generic[T]):
 
     def __init__(
         self,
-        steps: Callable[[T], AsyncIterator[None]],
+        steps: Callable[[T], AsyncGenerator[None]],
         *,
         pause: float = 0.0,
         patience: float = float("inf"),
@@ -55,6 +56,7 @@ class Latest(Generic[T]):
             served, self._began = self._wanted, time.monotonic()
             if served is None:
                 return
-            async for _ in self._steps(served):
-                if self._wanted is not served:
-                    break
+            async with aclosing(self._steps(served)) as steps:
+                async for _ in steps:
+                    if self._wanted is not served:
+                        break

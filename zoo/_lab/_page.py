@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from math import log10
@@ -27,12 +27,12 @@ from zoo._lab._state import (
     quantized_law,
     radii,
 )
-from zoo._lab._verdict import Points, judge, power_formula
+from zoo._lab._verdict import Points, Verdict, judge, power_formula
 from zoo._lab._words import note
 from zoo._lab._worker import Failed, Stopped, TooSlow, Worker
 
 QUICK, LONG = 20.0, 30.0  # seconds that a step may take
-PATIENCE = 5.0  # seconds after which a search makes way for a newer one
+PATIENCE = 5.0  # seconds after which a step makes way for a newer question
 
 
 class Lab:
@@ -40,7 +40,7 @@ class Lab:
 
     def __init__(self, quick: Worker, slow: Worker) -> None:
         self._quick, self._slow = quick, slow
-        self._now = Latest[Inputs](self._derive)
+        self._now = Latest[Inputs](self._derive, patience=PATIENCE, stop=quick.interrupt)
         self._later = Latest[Inputs](self._search, pause=0.25, patience=PATIENCE, stop=slow.interrupt)
         self._follow = True  # the budget is the metric's default
         self._quiet = False  # the page sets its controls itself
@@ -149,12 +149,16 @@ class Lab:
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 
-    async def _derive(self, wanted: Inputs) -> AsyncIterator[None]:
+    async def _derive(self, wanted: Inputs) -> AsyncGenerator[None]:
         """Verdict, default budget, radii, allocation, laws: each is shown as soon as it is known."""
         page, formula, q, ask = self.page, wanted.formula, wanted.q, self._quick
         page.verdict_head.classes(add="busy")
+        page.accepted.classes(add="stale")
         try:
-            verdict = await ask(QUICK, judge, formula, q)
+            try:
+                verdict = await ask(QUICK, judge, formula, q)
+            except TooSlow:
+                verdict = Verdict(formula, "undecided", explanation=f"no proof and no counterexample in {QUICK:g} s")
             show.show_verdict(page, verdict)
             yield
             if not verdict.accepted:
@@ -173,18 +177,23 @@ class Lab:
             yield
             law, rows = await ask(QUICK, continuous_law, formula, q), await ask(QUICK, quantized_law, formula, q)
             show.show_laws(page, law, rows, q)
+        except Stopped:
+            if self._now.is_newest(wanted):  # another page of the same server was in a hurry
+                self._now.ask(attrs.evolve(wanted))
         except (TooSlow, Failed) as error:
             if self._now.is_newest(wanted):
                 show.show_trouble(page, f"This could not be computed: {error}.")
         finally:
             page.verdict_head.classes(remove="busy")
+            page.accepted.classes(remove="stale")
 
-    async def _search(self, wanted: Inputs) -> AsyncIterator[None]:
+    async def _search(self, wanted: Inputs) -> AsyncGenerator[None]:
         """The design, which may take seconds, and the noise that it makes."""
         page, formula, q, ask = self.page, wanted.formula, wanted.q, self._slow
         heads = (page.design_head, page.noise_head)
         for head in heads:
             head.classes(add="busy")
+        page.pictures.classes(add="stale")
         try:
             if not (await ask(QUICK, judge, formula, q)).accepted:
                 return
@@ -204,16 +213,18 @@ class Lab:
             page.design_note.content = note(said)
             self._show_splits(wanted.kind)
             yield
-            show.show_seen(page, await ask(QUICK, seen, wanted, budget, kind))
+            show.show_seen(page, await ask(LONG, seen, wanted, budget, kind))
         except Stopped:
             if self._later.is_newest(wanted):  # another page of the same server was in a hurry
                 self._later.ask(attrs.evolve(wanted))
         except (TooSlow, Failed) as error:
             if self._later.is_newest(wanted):
-                page.design_note.content = note(f"This could not be computed: {error}.")
+                page.pictures.content = ""  # those of another question do not stay
+                page.noise_note.content = note(f"This could not be computed: {error}.")
         finally:
             for head in heads:
                 head.classes(remove="busy")
+            page.pictures.classes(remove="stale")
 
     def _show_splits(self, kind: Kind) -> None:
         """Both halves, in the order in which they arrive; a design of another question is not shown."""

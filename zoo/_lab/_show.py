@@ -11,7 +11,7 @@ from zoo._lab import _figures as figures
 from zoo._lab import _words as words
 from zoo._lab._layout import Layout
 from zoo._lab._seen import Seen
-from zoo._lab._state import ContinuousLaw, Inputs, Radii, Splits
+from zoo._lab._state import LARGEST_BUDGET, ContinuousLaw, Inputs, Radii, Splits
 from zoo._lab._verdict import Points, Verdict
 from zoo._shown import png_address
 
@@ -32,7 +32,8 @@ def show_verdict(page: Layout, verdict: Verdict) -> None:
 
 
 def show_trouble(page: Layout, text: str) -> None:
-    """Something that is nobody's formula's fault."""
+    """Something that is nobody's formula's fault; numbers of an older question do not stay beside it."""
+    page.accepted.set_visibility(False)
     page.trouble.set_visibility(True)
     page.trouble_text.text = text
 
@@ -41,9 +42,13 @@ def show_default(page: Layout, default: int, *, taken: bool) -> None:
     """The default budget, marked on the slider; if `taken`, the controls stand there."""
     if taken:
         page.budget.value, page.budget_slider.value = default, log10(default)
-    page.budget_slider.props["marker-labels"] = [{"value": log10(default), "label": f"default {default:,}"}]
+    page.budget_slider.props["marker-labels"] = [{"value": log10(default), "label": _default_named(default)}]
     page.budget_slider.update()
     page.reset.set_visibility(not taken)
+
+
+def _default_named(default: int) -> str:
+    return f"default {default:,}" if default < LARGEST_BUDGET else "default, or the most here"
 
 
 def show_laws(page: Layout, law: ContinuousLaw | None, rows: tuple[tuple[str, float], ...], q: int) -> None:

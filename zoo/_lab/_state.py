@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from ecm._errors import ECMError
 from ecm._metric import Kind
 from zoo._lab._verdict import Points, metric_of
 
@@ -101,10 +102,17 @@ def quantized_law(formula: str, q: int) -> tuple[tuple[str, float], ...]:
 
 @lru_cache(maxsize=256)
 def default_budget(formula: str, q: int) -> int:
-    """The library's default for the metric, in forward passes an image."""
+    """The library's default for the metric, in forward passes an image; at most the largest budget of the page."""
     from ecm._budget import default_budget as default
 
-    return default(metric_of(formula, q), q)
+    metric = metric_of(formula, q)
+    top = float(metric.profile.values(q)[-1])
+    if top * LARGEST_BUDGET < 1 and not metric.profile.is_zero:
+        raise ECMError(
+            f"g(1) = {top:.3g} lets less than one of {LARGEST_BUDGET:,} outcomes split two values, and this page goes "
+            "up to so many; divide g by less"
+        )
+    return min(default(metric, q), LARGEST_BUDGET)
 
 
 @attrs.frozen
