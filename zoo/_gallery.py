@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ def images_of(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | N
     except DataError as error:
         if data is not None:
             raise
-        return f"The images are not shown: {error}"
+        said = str(error).replace(str(Path.home()), "~")  # a page is handed on: it names nobody's folders
+        return f"The images are not shown: {said}"
     if len(loaded.shape) != 3 or loaded.shape[0] not in (1, 3):
         return f"Inputs of shape {loaded.shape} are not pictures."
     return loaded

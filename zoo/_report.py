@@ -12,7 +12,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -314,14 +314,14 @@ def _facts(found: Certification, about: dict[str, Any]) -> list[dict[str, Any]]:
         },
         {
             "name": "Network and training",
-            "rows": [("network", card["model"]["name"]), *_flat(card.get("training", {}))],
+            "rows": [("network", card["model"]["name"]), *_readable(card.get("training", {}))],
         },
         {
             "name": "Data",
             "rows": [
                 ("trained on", card["data"]["name"]),
                 ("certified", f"{found.images} of {found.split_size} test images of {found.data}"),
-                *((name, text) for name, text in _flat(card["data"].get("source", {})) if not _is_digest(text)),
+                *_readable(card["data"].get("source", {})),
             ],
         },
         {
@@ -329,7 +329,7 @@ def _facts(found: Certification, about: dict[str, Any]) -> list[dict[str, Any]]:
             "rows": [
                 ("tolerance of a vote", f"{about['tolerance']:g} (difference of the two best logits)"),
                 ("unsure votes", sum(row.unsure for row in found.rows)),
-                *_flat(card.get("versions", {})),
+                *_readable(card.get("versions", {})),
             ],
         },
     ]
@@ -343,8 +343,18 @@ def _fingerprints(found: Certification, about: dict[str, Any]) -> list[tuple[str
         ("weights", about["weights"]),
         ("data", data["digest"]),
         ("test images", about["data"]["test_digest"]),
-        *((name, text) for name, text in _flat(data.get("source", {})) if _is_digest(text)),
+        *(
+            (name, text)
+            for part in (data.get("source", {}), about["card"].get("training", {}))
+            for name, text in _flat(part)
+            if _is_digest(text)
+        ),
     ]
+
+
+def _readable(values: dict[str, Any]) -> list[tuple[str, str]]:
+    """All but the digests, which stand together."""
+    return [(name, text) for name, text in _flat(values) if not _is_digest(text)]
 
 
 def _is_digest(text: object) -> bool:
@@ -429,5 +439,18 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
-def _flat(values: dict[str, Any]) -> Sequence[tuple[str, Any]]:
-    return [(name.replace("_", " "), value) for name, value in values.items()]
+def _flat(values: dict[str, Any], of: str = "") -> list[tuple[str, str]]:
+    """Names and values as one reads them; what lies in a part of a card is named after that part.
+
+    >>> _flat({"bf16": True, "start": {"name": "a", "weights": None}})
+    [('bf16', 'yes'), ('start name', 'a'), ('start weights', 'none')]
+    """
+    rows: list[tuple[str, str]] = []
+    for key, value in values.items():
+        name = of + key.replace("_", " ")
+        if isinstance(value, dict):
+            rows += _flat(value, f"{name} ")
+        else:
+            said = {None: "none", True: "yes", False: "no"}
+            rows.append((name, said[value] if value is None or isinstance(value, bool) else str(value)))
+    return rows

@@ -14,7 +14,7 @@ import pytest
 
 from tests.zoo.models import tiny_data, tiny_model
 from zoo import CheckpointError, DataError, Dataset, ModelError, certify, load, report, train
-from zoo._certify import find_run
+from zoo._certify import find_run, read_about
 from zoo._curves import steps
 from zoo._report import _curve
 
@@ -120,6 +120,32 @@ def test_without_the_images_the_page_says_so(tmp_path: Path) -> None:
     assert "pass the data" in report(model.path).read_text()
     with pytest.raises(DataError, match="not the test images"):
         report(model.path, data=tiny_data(seed=1))
+
+
+def test_the_page_names_nobody_s_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Why the images are missing is said without the home of whoever made the page."""
+
+    def missing(*_: object) -> Dataset:
+        raise DataError(f"CIFAR10 was not found under {Path.home() / '.cache'}")
+
+    monkeypatch.setattr("zoo._gallery.certified_data", missing)
+    text = report("digits-l0.5-a4", tmp_path / "page.html").read_text()
+    assert "The images are not shown: CIFAR10 was not found under ~/.cache" in text
+    assert str(Path.home()) not in text
+
+
+def test_a_card_is_told_in_words(tmp_path: Path) -> None:
+    """Parts of parts have their own line, digests stand with the fingerprints, yes is not True."""
+    about = read_about(find_run("cifar10-l0.5-a18"))
+    start = about["card"]["training"]["start"]
+    text = report("cifar10-l0.5-a18", tmp_path / "page.html", root=tmp_path).read_text()
+    made = text[text.index('<h2 id="made">') : text.index('<h2 id="means">')]
+    before, _, after = made.partition("<details>")
+    assert f">start name</th><td>{start['name']}</td>" in before
+    assert start["weights"] in after
+    assert start["weights"] not in before
+    assert "{" not in made
+    assert ">True<" not in made
 
 
 @pytest.mark.parametrize("formula", ["z**0.5/2", "sign(z)", "sign(z)/3", "1 - exp(-z)"])
