@@ -15,8 +15,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from results_page import page, parameters
-from results_records import MAIN, RECORDS, Run, keep, read_run, runs_in, ship, shipped
+from results_page import effort, page, parameters
+from results_records import MAIN, RECORDS, Run, keep, read_run, ship, shipped
 from results_text import percent, table
 
 from ecm._errors import ECMError
@@ -69,21 +69,10 @@ def main_model() -> str:
         f"CIFAR-10, `{run.name}` of the package on {result.images} test images (g = {_formula(run)}, q = "
         f"{result.scheme.q}, B = {result.scheme.total} votes an image; a network of\n"
         f"{parameters(run.card) / 1e6:.2f} M parameters, "
-        f"{_effort(run)} on one busy CPU core; intervals are about ±{50 * (high - low):.0f} points). Base accuracy\n"
+        f"{effort(run)}; intervals are about ±{50 * (high - low):.0f} points). Base accuracy\n"
         f"{percent(base.share)}% on all {base.images:,} test images. The paper's WideResNet-40 with standard training, "
         f"B = 1000 alpha, all test\nimages, best over alpha <= 18, is beside it.\n\n{table(head, rows)}\n"
     )
-
-
-def _effort(run: Run) -> str:
-    """Epochs and minutes of a training, those of the models that it began with first."""
-    epochs, seconds = [run.card["training"]["epochs"]], run.card["training"]["seconds_of_last_session"]
-    weights = run.start and run.start["weights"]
-    for earlier in (read_run(folder) for folder in runs_in(RECORDS / "start")):
-        if earlier.weights == weights:
-            epochs.insert(0, earlier.card["training"]["epochs"])
-            seconds += earlier.card["training"]["seconds_of_last_session"]
-    return f"{' + '.join(map(str, epochs))} epochs, {seconds / 60:.0f} minutes"
 
 
 def models() -> str:

@@ -48,6 +48,16 @@ def test_the_page_and_its_figures_are_in_step_with_the_records(results: Any) -> 
     assert all(f"(img/{name})" in text for name in drawn)
 
 
+@pytest.mark.parametrize(
+    ("name", "table"), [("cifar10-l0.5-a18", "table1-half"), ("cifar10-l0.333-a18", "table1-third")]
+)
+def test_a_published_accuracy_is_of_the_same_p(results: Any, name: str, table: str) -> None:
+    """The paper's smoothed accuracy beside a model is that of its own table."""
+    clean = next(cell.clean for cell in published(table).row("Variable Lambda") if cell.alpha == 18)
+    (line,) = [line for line in results.page()[0].splitlines() if line.startswith(f"| [`{name}`]")]
+    assert line.endswith(f"| {clean:.2f} |")
+
+
 def test_the_readme_is_in_step_with_the_cards(results: Any) -> None:
     """Else run `python docs/results.py`."""
     text = (ROOT / "README.md").read_text()
