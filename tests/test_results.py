@@ -35,9 +35,16 @@ def results() -> Iterator[Any]:
         yield importlib.import_module("results")
 
 
-def test_the_page_and_its_figures_are_in_step_with_the_records(results: Any) -> None:
+@pytest.fixture(scope="module")
+def page(results: Any) -> tuple[str, dict[str, str]]:
+    """Text and figures as the records give them."""
+    made: tuple[str, dict[str, str]] = results.page()
+    return made
+
+
+def test_the_page_and_its_figures_are_in_step_with_the_records(page: tuple[str, dict[str, str]]) -> None:
     """Else run `python docs/results.py`. Figures are compared by what they show, not by how they are drawn."""
-    text, drawn = results.page()
+    text, drawn = page
     assert (DOCS / "results.md").read_text() == text
     assert {path.name for path in DOCS.glob("img/results-*.svg")} == set(drawn)
     for name, figure in drawn.items():
@@ -51,10 +58,10 @@ def test_the_page_and_its_figures_are_in_step_with_the_records(results: Any) -> 
 @pytest.mark.parametrize(
     ("name", "table"), [("cifar10-l0.5-a18", "table1-half"), ("cifar10-l0.333-a18", "table1-third")]
 )
-def test_a_published_accuracy_is_of_the_same_p(results: Any, name: str, table: str) -> None:
+def test_a_published_accuracy_is_of_the_same_p(page: tuple[str, dict[str, str]], name: str, table: str) -> None:
     """The paper's smoothed accuracy beside a model is that of its own table."""
     clean = next(cell.clean for cell in published(table).row("Variable Lambda") if cell.alpha == 18)
-    (line,) = [line for line in results.page()[0].splitlines() if line.startswith(f"| [`{name}`]")]
+    (line,) = [line for line in page[0].splitlines() if line.startswith(f"| [`{name}`]")]
     assert line.endswith(f"| {clean:.2f} |")
 
 
