@@ -140,15 +140,15 @@ def splits(curve: Points, allocation: Splits, found: Splits | None) -> Options:
 
 def gaps(allocation: Splits, found: Splits | None) -> Options:
     """How far the worst pair at each distance stays below g; a dot marks each eps."""
-    series, names = [], []
+    series: list[Options] = []
+    names: list[str] = []
     for name, color, one in (("periodic", ORANGE, allocation), ("aperiodic", BLUE, found)):
         data, top = [], []
         if one is not None:
-            names.append(f"{name}: ε* = {one.eps:.3g}")
+            names.insert(0, name)
             data = _by_distance(tuple(max(0.0, g - c) for g, c in zip(one.g, one.least, strict=True)))
             top = [[one.worst / (len(one.g) - 1), one.eps]]
-        label = names[-1] if one is not None else name
-        series.append(_line(label, data, color, 1.4, areaStyle=_area(color, 0.14), markPoint=_dots(top, color, 10)))
+        series.append(_line(name, data, color, 1.4, areaStyle=_area(color, 0.14), markPoint=_dots(top, color, 10)))
     return _chart(_distance(), _axis(min=0), series, names)
 
 

@@ -74,9 +74,9 @@ class Layout:
                 self.examples[text].classes("bad")
             with ui.element("div").classes("field") as self.sliders:
                 self.p_shown = _named("p")
-                self.p = _slider("p", 0.05, 1, 0.05, 0.5)
+                self.p = _slider("p", "p", (0.05, 1, 0.05), 0.5)
                 self.alpha_shown = _named("α")
-                self.alpha = _slider("alpha", 0.5, 30, 0.5, 18)
+                self.alpha = _slider("alpha", "alpha", (0.5, 30, 0.5), 18)
 
     def _levels(self) -> None:
         with ui.element("div"):
@@ -92,7 +92,7 @@ class Layout:
                 self.reset.classes("link")
             self.budget = ui.number(min=1, max=LARGEST_BUDGET, precision=0, label="B: forward passes an image")
             self.budget.props("dense outlined debounce=300 data-testid=budget")
-            self.budget_slider = _slider("budget-slider", 0, log10(LARGEST_BUDGET), 0.01, 3)
+            self.budget_slider = _slider("budget-slider", "budget B, logarithm", (0, log10(LARGEST_BUDGET), 0.01), 3)
             self.kind = _toggle({"aperiodic": "aperiodic", "periodic": "periodic"}, "kind").props("spread")
 
     def _verdict(self) -> None:
@@ -102,7 +102,7 @@ class Layout:
         with ui.element("section").classes("card verdict").props("data-testid=verdict") as self.verdict:
             with ui.element("div").classes("cardhead") as self.verdict_head:
                 self.written = ui.label("").classes("formula-text")
-                self.badge = ui.label("…").classes("badge").props("data-testid=badge")
+                self.badge = ui.label("…").classes("badge").props("role=status data-testid=badge")
             self.why = _html("why", "why")
             self.refusal = _chart("refusal")
             self.refusal.set_visibility(False)
@@ -116,7 +116,7 @@ class Layout:
                     _heading("probability of a split, by distance z", 3)
                     self.split_chart = _chart("split-chart")
                 with ui.element("div"):
-                    _heading("gap below g of the worst pair, by distance z", 3)
+                    _heading("gap below g of the worst pair, by distance z; dots: ε*", 3)
                     self.gap_chart = _chart("gap-chart")
             self.design_rows = _html("scroll", "design")
 
@@ -151,9 +151,10 @@ class Layout:
                 with ui.element("div").classes("stack"):
                     with ui.element("div").classes("field"):
                         self.top_shown = _named("votes of the predicted class")
-                        self.top = _slider("top", 0, 100, 0.5, start.top / 10)
-                        self.second_shown = _named("of the others, for its strongest rival")
-                        self.second = _slider("second", LEAST_SECOND / 10, 100, 0.1, start.second / 10)
+                        self.top = _slider("top", "votes of the predicted class, %", (0, 100, 0.5), start.top / 10)
+                        self.second_shown = _named("strongest rival’s share of the others")
+                        spoken, ends = "strongest rival, % of the other votes", (LEAST_SECOND / 10, 100, 0.1)
+                        self.second = _slider("second", spoken, ends, start.second / 10)
                     self.promise = _html("promise", "promise")
                     self.balls = _html("scroll", "balls")
                 with ui.element("div"):
@@ -193,8 +194,10 @@ def _named(name: str) -> ui.label:
         return ui.label("").classes("value")
 
 
-def _slider(name: str, least: float, most: float, step: float, value: float) -> ui.slider:
-    return ui.slider(min=least, max=most, step=step, value=value).props(f"data-testid={name} aria-label={name}")
+def _slider(name: str, spoken: str, ends: tuple[float, float, float], value: float) -> ui.slider:
+    """From the first of the ends to the second, in steps of the third."""
+    slider = ui.slider(min=ends[0], max=ends[1], step=ends[2], value=value)
+    return slider.props(f'data-testid={name} aria-label="{spoken}"')
 
 
 def _toggle(options: dict[str, str], name: str) -> ui.toggle:

@@ -39,6 +39,7 @@ def serve(port: int, *, browser: bool) -> None:
         port=port,
         title="ecm lab",
         favicon=_ICON,
+        dark=None,  # as the reader's system has it
         show=browser,
         reload=False,
         tailwind=False,
