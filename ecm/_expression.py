@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 @attrs.frozen(slots=False, cache_hash=True)
 class Node:
-    """A formula in the one variable z. Use the operators, `apply`, `minimum` and `maximum` to build others."""
+    """A formula in the one variable z. Use the operators and `apply` to build others."""
 
     def ball(self, x: arb) -> arb:
         """An enclosure of the value on the ball x; not finite where the formula is not known to be real."""
@@ -88,10 +88,6 @@ class Node:
     def slope_size(self) -> int:
         """A bound of the size of the derivative."""
         return self.size * (1 + len(self.children)) + sum(child.slope_size for child in self.children)
-
-    def derivatives(self, x: arb) -> tuple[arb, arb, arb]:
-        """Enclosures of the value and of the first two derivatives on the ball x (smooth formulas)."""
-        return self.ball(x), self.slope.ball(x), self.slope.slope.ball(x)
 
     def apply(self, name: str) -> Node:
         """The function `name` of this formula."""
