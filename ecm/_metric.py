@@ -141,25 +141,28 @@ class ECM:
         return cls((Profile.from_values(values),))
 
     @classmethod
-    def grouped(cls, metrics: Sequence[ECM], groups: Sequence[int] | None = None) -> ECM:
-        """One metric a group of features; `groups[a]` is the metric of index a along the first feature axis.
+    def grouped(cls, metrics: Sequence[ECM | str], groups: Sequence[int] | None = None) -> ECM:
+        """One metric, or its formula, a group of features; `groups[a]` is that of index a along the first feature axis.
 
-        >>> rgb = ECM.grouped([ECM.lp("1/2", 18), ECM.from_expr("0"), ECM.l1(18)])
+        >>> rgb = ECM.grouped([ECM.lp("1/2", 18), "0", ECM.l1(18)])
         >>> rgb.component_of((3, 1, 2)).tolist()
         [0, 0, 1, 1, 2, 2]
         """
+        given = [cls.from_expr(metric) if isinstance(metric, str) else metric for metric in metrics]
+        if wrong := [metric for metric in given if not isinstance(metric, ECM)]:
+            raise ECMError(f"grouped() got {wrong[0]!r}: give metrics, or formulas such as 'z**0.5/18'")
         try:
-            chosen = tuple(range(len(metrics))) if groups is None else tuple(index(a) for a in groups)
+            chosen = tuple(range(len(given))) if groups is None else tuple(index(a) for a in groups)
         except TypeError as error:
             raise ECMError(f"groups {groups!r} are not places of metrics, integers from 0: {error}") from error
-        if any(not 0 <= a < len(metrics) for a in chosen):
-            raise ECMError(f"groups {chosen} name a metric outside 0..{len(metrics) - 1}")
-        if any(metric.groups for metric in metrics):
+        if any(not 0 <= a < len(given) for a in chosen):
+            raise ECMError(f"groups {chosen} name a metric outside 0..{len(given) - 1}")
+        if any(metric.groups for metric in given):
             raise ECMError("grouped() takes metrics of one component each; pick one with metric[i]")
         components: list[Profile] = []
         places = []
         for a in chosen:
-            profile = metrics[a].components[0]
+            profile = given[a].components[0]
             if profile not in components:
                 components.append(profile)
             places.append(components.index(profile))

@@ -22,7 +22,7 @@ from ecm._allocation import Allocation
 from ecm._design import Design
 from ecm._errors import ECMError
 from ecm._exact import precision, sign
-from ecm._findings import Check, Counterexample, Evidence, Finding, Report, run_checks
+from ecm._findings import Check, Counterexample, Evidence, Finding, How, Report, run_checks
 from ecm._metric import ECM
 from ecm._outcomes import Outcomes
 from ecm._pieces import Piece, as_ball
@@ -78,7 +78,8 @@ def _conditions(setting: Setting) -> Evidence:
     for _, profile in setting.profiles:
         again = Profile.from_dict(profile.to_dict())  # proves from the text, with nothing carried over
         methods += [f"{c.condition}: {c.method}" for c in again.proof]
-    return Evidence("symbolic proof", len(methods), "; ".join(dict.fromkeys(methods)))
+    how: How = "rigorous bounds" if any(method.endswith("interval bounds") for method in methods) else "symbolic proof"
+    return Evidence(how, len(methods), "; ".join(dict.fromkeys(methods)))
 
 
 def _grid_conditions(setting: Setting) -> Evidence:

@@ -74,6 +74,9 @@ def test_components_belong_to_indices_of_the_first_axis() -> None:
     """A grouped metric reads its component off the channel, and equal components are kept once."""
     assert RGB.component_of((3, 2, 2)).tolist() == [0] * 4 + [1] * 4 + [2] * 4
     shared = ECM.grouped([ECM.l1(2), ECM.l0(2), ECM.l1(2)])
+    assert ECM.grouped(["z/2", "sign(z)/2", ECM.l1(2)]).component_of((3,)).tolist() == [0, 1, 0]
+    with pytest.raises(ECMError, match="got 3: give metrics, or formulas"):
+        ECM.grouped([ECM.l1(2), 3])  # type: ignore[list-item]
     assert len(shared.components) == 2
     assert shared.groups == (0, 1, 0)
     assert shared[1] == ECM.l0(2)

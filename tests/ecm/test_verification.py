@@ -7,7 +7,7 @@ import sympy
 
 from ecm import ECM, AllocationError, verify
 from ecm._findings import Counterexample, run_checks
-from ecm.verification import CHECKS, Setting, _continuous, _same_values, _split_by_definition
+from ecm.verification import CHECKS, Setting, _conditions, _continuous, _same_values, _split_by_definition
 
 
 @pytest.mark.parametrize("text", ["0", "1-exp(-sqrt(z))", "sqrt(sin(pi*z/2))"])
@@ -16,6 +16,12 @@ def test_formulas_that_sympy_does_not_simplify_pass_too(text: str) -> None:
     findings = list(run_checks(CHECKS, Setting(ECM.from_expr(text), q=4, budget=8, quick=True)))
     assert [f.claim for f in findings if f.passed is None] == ["the allocation is optimal"]
     assert [f.counterexample for f in findings if f.passed is False] == []
+
+
+@pytest.mark.parametrize(("text", "how"), [("sqrt(z)/2", "symbolic proof"), ("z/2-z**2/8+z**3/100", "rigorous bounds")])
+def test_a_proof_is_called_what_it_is(text: str, how: str) -> None:
+    """By rules alone, or with bounds of g'' on intervals."""
+    assert _conditions(Setting(ECM.from_expr(text), q=4, budget=8)).how == how
 
 
 def test_a_law_in_floats_passes_too(monkeypatch: pytest.MonkeyPatch) -> None:
