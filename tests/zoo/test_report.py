@@ -136,9 +136,9 @@ def test_the_page_names_nobody_s_folders(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_card_is_told_in_words(tmp_path: Path) -> None:
     """Parts of parts have their own line, digests stand with the fingerprints, yes is not True."""
-    about = read_about(find_run("cifar10-l0.5-a18"))
+    about = read_about(find_run("cifar10-l0.5-a6"))
     start = about["card"]["training"]["start"]
-    text = report("cifar10-l0.5-a18", tmp_path / "page.html", root=tmp_path).read_text()
+    text = report("cifar10-l0.5-a6", tmp_path / "page.html", root=tmp_path).read_text()
     made = text[text.index('<h2 id="made">') : text.index('<h2 id="means">')]
     before, _, after = made.partition("<details>")
     assert f">start name</th><td>{start['name']}</td>" in before
