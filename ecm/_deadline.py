@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from inspect import CO_GENERATOR
 from time import monotonic
 from types import FrameType
 from typing import Any, TypeVar
@@ -30,8 +31,11 @@ def within(seconds: float, work: Callable[[], T], otherwise: T) -> T:
     end = monotonic() + seconds
 
     def watch(frame: FrameType, event: str, argument: Any) -> None:
-        # Only here: a callback of the garbage collector would lose the exception, and must not see it.
-        if monotonic() > end and str(frame.f_globals.get("__name__")).startswith("sympy."):
+        # Only here: a callback of the garbage collector would lose the exception, and must not see it, and so would a
+        # generator that is closed because nothing refers to it any more.
+        if monotonic() <= end or frame.f_code.co_flags & CO_GENERATOR:
+            return
+        if str(frame.f_globals.get("__name__")).startswith("sympy."):
             raise _Late
 
     before = sys.gettrace()
