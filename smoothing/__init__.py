@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from smoothing._classifier import SmoothedClassifier
     from smoothing._document import certificate_document, level_bytes, scheme_facts, vote_bytes
-    from smoothing._early import Decision, decide, vote_chunks
+    from smoothing._early import Decision, decide, ranking_chunks, vote_chunks
     from smoothing._function import UNIT, SmoothedFunction
     from smoothing._jitter import Jitter, measure_jitter
     from smoothing._noise import Noise
@@ -73,6 +73,7 @@ _LAZY = {
     "pack_logits": "_ranking",
     "pack_orders": "_ranking",
     "quantize": "_quantize",
+    "ranking_chunks": "_early",
     "scheme_facts": "_document",
     "vote_bytes": "_document",
     "vote_chunks": "_early",
@@ -120,6 +121,7 @@ __all__ = [
     "pack_logits",
     "pack_orders",
     "quantize",
+    "ranking_chunks",
     "scheme_facts",
     "vote_bytes",
     "vote_chunks",
