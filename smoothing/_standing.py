@@ -133,7 +133,9 @@ class RunoffStanding:
         return bool(pairs.all())
 
 
-def answer(standing: Standing, candidates: Sequence[int], least: int | None, left: int) -> tuple[bool, int | None] | None:
+def answer(
+    standing: Standing, candidates: Sequence[int], least: int | None, left: int
+) -> tuple[bool, int | None] | None:
     """(certified, class) if that is fixed, whatever the missing weight votes; None if it is not."""
     if least is None or not any(standing.possible(c, least, left) for c in candidates):
         return False, None

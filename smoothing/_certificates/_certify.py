@@ -174,7 +174,8 @@ def certify(
     threat: Threat | None = None,
     rule: Rule | None = None,
 ) -> Certificate:
-    """The certificate of one image from its votes (or packed rankings); for many images make one `Certifier`, or call `certify_all`.
+    """The certificate of one image from its votes (or packed rankings); for many images make one `Certifier`, or call
+    `certify_all`.
 
     >>> from smoothing import Scheme
     >>> votes = np.array([1, 1, 1, 0, 1, 1, 1, 1], dtype=np.uint8)
@@ -200,8 +201,8 @@ def certify_all(
     threat: Threat | None = None,
     rule: Rule | None = None,
 ) -> Iterator[Certificate]:
-    """The certificates of many images, one by one: votes (or rankings) [images, samples] and levels [images, shape], or any
-    iterables of the like.
+    """The certificates of many images, one by one: votes (or rankings) [images, samples] and levels [images, shape], or
+    any iterables of the like.
 
     >>> from smoothing import Scheme
     >>> votes = np.array([[1, 1, 1, 0], [0, 0, 0, 0]], dtype=np.uint8)

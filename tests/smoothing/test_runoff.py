@@ -72,16 +72,17 @@ def test_no_point_of_a_certified_ball_has_another_class(coupling: str, seed: int
     for threat in ("features", "pixels") if scheme.pixel else ("features",):
         balls = balls_of(world, ranks, x, threat)
         assert balls[0].strength <= balls[1].strength
+        assert balls[0].prediction == balls[1].prediction
         for function in [ranks, *attacks(world, ranks, x, balls[0].prediction)]:
-            for ball in balls:
-                assert world.runoff_counterexample(ball, function, x) is None, ball
+            # The two balls are about one class and the second holds the first, so it is the one to look at.
+            assert world.runoff_counterexample(balls[1], function, x) is None, balls[1]
 
 
 @pytest.mark.parametrize("coupling", COUPLINGS)
 def test_a_ball_one_vote_too_large_is_caught(coupling: str) -> None:
     """For both certificates, where there is room for a larger ball."""
-    caught, vote = [0, 0], None
-    for seed in range(120):
+    caught = [0, 0]
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         scheme = random_scheme(rng, COUPLINGS[coupling])
         world = BruteForce(scheme)
@@ -92,7 +93,7 @@ def test_a_ball_one_vote_too_large_is_caught(coupling: str) -> None:
                 larger = attrs.evolve(ball, radius=ball.radius + vote)
                 worst = attacks(world, ranks, x, ball.prediction)
                 caught[k] += any(world.runoff_counterexample(larger, f, x) is not None for f in worst)
-    assert min(caught) >= 5
+    assert min(caught) >= 3
 
 
 @pytest.mark.parametrize(("classes", "voters"), [(3, 6), (4, 4)])
@@ -139,7 +140,7 @@ def test_a_runoff_of_two_classes_is_a_plurality() -> None:
     rng = np.random.default_rng(0)
     scheme = Scheme.l1(4, shape=(2, 3), q=8)
     for _ in range(30):
-        codes = pack_logits(np.round(rng.normal(0.3, 1, size=(32, 2)) + [0.6, 0], 1), 0.15)
+        codes = pack_logits(np.round(rng.normal([0.6, 0.0], 1, size=(32, 2)), 1), 0.15)
         levels = rng.integers(0, 9, size=(2, 3))
         pairs = (("integer", "runoff"), ("vote_aware", "runoff_vote_aware"))
         for one, two in pairs:
@@ -158,7 +159,7 @@ def test_more_classes_than_places_are_sound() -> None:
         poll = Electorate.of(pack_logits(logits), 300).poll
         pairs = (full[:, :, None] < full[:, None, :]).sum(axis=0)
         exact = Poll(poll.counts, 0, 24, tuple(map(tuple, pairs.tolist())))
-        assert all(mine <= known for a, b in zip(poll.prefers, exact.prefers, strict=True) for mine, known in zip(a, b))
+        assert (np.array(poll.prefers) <= pairs).all()
         found = certify(pack_logits(logits), None, scheme, 300)
         if found.exists:
             assert found.prediction == exact.winner
