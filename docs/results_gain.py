@@ -93,7 +93,9 @@ def growth_table(groups: dict[Power, list[Run]]) -> str:
     rows = []
     for (p, alpha), runs in groups.items():
         for run in (run for run in runs if round(run.per_alpha) in (PER_ALPHA, 1000)):
-            balls = [row.balls for row in run.certification.rows if row.correct and row.balls["paper"].radius]
+            balls = [
+                row.balls for row in run.certification.rows if row.correct_by("paper") and row.balls["paper"].radius
+            ]
             cells = []
             for low, high in pairwise(DISTANCES):
                 times = [b["vote_aware"].radius / b["paper"].radius for b in balls if low < b["paper"].radius <= high]

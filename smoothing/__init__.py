@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     )
     from smoothing._classifier import SmoothedClassifier
     from smoothing._document import certificate_document, level_bytes, scheme_facts, vote_bytes
-    from smoothing._early import Decision, decide, vote_chunks
+    from smoothing._early import Decision, decide, ranking_chunks, vote_chunks
     from smoothing._function import UNIT, SmoothedFunction
     from smoothing._jitter import Jitter, measure_jitter
     from smoothing._noise import Noise
     from smoothing._quantize import digest, levels, quantize
     from smoothing._randomized import ABSTAIN, RandomizedCertificate, RandomizedSmoothing
+    from smoothing._ranking import Packing, pack_logits, pack_orders
     from smoothing._record import Header, Record, data_fingerprint, model_fingerprint, vote_dataset
     from smoothing._representation import channels
+    from smoothing._rule import DEFAULT_RULE
     from smoothing._scheme import Scheme
 
 _LAZY = {
@@ -39,11 +41,13 @@ _LAZY = {
     "BruteForce": "_brute_force",
     "Certificate": "_certificates",
     "Certifier": "_certificates",
+    "DEFAULT_RULE": "_rule",
     "Decision": "_early",
     "FromArrays": "_arrays",
     "Header": "_record",
     "Jitter": "_jitter",
     "Noise": "_noise",
+    "Packing": "_ranking",
     "RandomizedCertificate": "_randomized",
     "RandomizedSmoothing": "_randomized",
     "Record": "_record",
@@ -66,7 +70,10 @@ _LAZY = {
     "levels": "_quantize",
     "measure_jitter": "_jitter",
     "model_fingerprint": "_record",
+    "pack_logits": "_ranking",
+    "pack_orders": "_ranking",
     "quantize": "_quantize",
+    "ranking_chunks": "_early",
     "scheme_facts": "_document",
     "vote_bytes": "_document",
     "vote_chunks": "_early",
@@ -75,6 +82,7 @@ _LAZY = {
 
 __all__ = [
     "ABSTAIN",
+    "DEFAULT_RULE",
     "UNIT",
     "BruteForce",
     "Certificate",
@@ -85,6 +93,7 @@ __all__ = [
     "InputError",
     "Jitter",
     "Noise",
+    "Packing",
     "RandomizedCertificate",
     "RandomizedSmoothing",
     "Record",
@@ -109,7 +118,10 @@ __all__ = [
     "levels",
     "measure_jitter",
     "model_fingerprint",
+    "pack_logits",
+    "pack_orders",
     "quantize",
+    "ranking_chunks",
     "scheme_facts",
     "vote_bytes",
     "vote_chunks",

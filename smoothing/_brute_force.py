@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import attrs
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothing._certificates import Certificate
+from smoothing._ranking import Codes, pack_orders
 
 if TYPE_CHECKING:
     from smoothing._scheme import Scheme
@@ -74,6 +76,54 @@ class BruteForce:
         weights = np.ones(len(votes), np.int64) if self.scheme.weights is None else self.scheme.weights
         counts = np.stack([weights @ (votes == k) for k in range(classes)])
         return np.asarray(np.argmax(counts, axis=0), dtype=np.int64)
+
+    # ---- run-off: a ranking for every input -------------------------------------------------------------------------
+
+    def rankings(self, ranks: Ints, x: int) -> Codes:
+        """The packed rankings at the point number x of a ranking function: for every input that can be shown the rank
+        of every class, [inputs, classes]; classes of one rank are too close to call."""
+        here = ranks[self.shown[:, x]]
+        order = np.argsort(here, axis=1, kind="stable")
+        ranked = np.take_along_axis(here, order, axis=1)
+        return pack_orders(order, ranked[:, 1:] == ranked[:, :-1])
+
+    def worst_rankings(self, ranks: Ints, x: int, *orders: Ints) -> Ints:
+        """The ranking function that agrees with `ranks` on all that is shown at x, and has these orders (best first) by
+        turns everywhere else."""
+        worst = np.stack([np.argsort(order) for order in orders])[np.arange(self.inputs) % len(orders)]
+        worst[self.shown[:, x]] = ranks[self.shown[:, x]]
+        return worst
+
+    def runoff_predictions(self, ranks: Ints, jitter: Ints, points: Ints | Bools | None = None) -> Ints:
+        """The class of every point (or of these) by a run-off, when classes of one rank are ordered as in `jitter`, best
+        first."""
+        shown, classes = self.shown if points is None else self.shown[:, points], ranks.shape[1]
+        place = np.argsort(np.argsort(ranks * classes + np.argsort(jitter), axis=1), axis=1)
+        weights = np.ones(self.scheme.samples, np.int64) if self.scheme.weights is None else self.scheme.weights
+        counts = np.stack([weights @ (place[:, k] == 0)[shown] for k in range(classes)])
+        # the two largest counts, the smaller index first among equals
+        last = np.sort(np.argsort(-counts, axis=0, kind="stable")[:2], axis=0)
+        found = np.zeros(shown.shape[1], dtype=np.int64)
+        for a, b in {tuple(pair) for pair in last.T.tolist()}:
+            these = (last[0] == a) & (last[1] == b)
+            first = weights @ (place[:, a] < place[:, b])[shown[:, these]]
+            found[these] = np.where(2 * first >= self.scheme.total, a, b)
+        return found
+
+    def runoff_counterexample(self, certificate: Certificate, ranks: Ints, x: int) -> Ints | None:
+        """A point of the ball that gets another class by a run-off under some order of all near-ties, or None.
+
+        Orders that put the certified class last among near-ties do most against it."""
+        inside, c = np.flatnonzero(self.inside(certificate, x)), certificate.prediction
+        others = [k for k in range(ranks.shape[1]) if k != c]
+        near = bool((np.diff(np.sort(ranks)) == 0).any())
+        for order in permutations(others) if near else [others]:
+            wrong = self.runoff_predictions(ranks, np.array([*order, c]), inside) != c
+            if wrong.any():
+                return np.asarray(self.points[inside[np.argmax(wrong)]])
+        return None
+
+    # ---- balls ------------------------------------------------------------------------------------------------------
 
     def inside(self, certificate: Certificate, x: int) -> Bools:
         """Which points lie in the certified ball around the point x, [points]."""

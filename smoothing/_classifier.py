@@ -1,8 +1,8 @@
-"""The smoothed classifier: one vote a sample, and a class by plurality."""
+"""The smoothed classifier: every sample ranks the classes, and a rule makes one class of the rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from smoothing._certificates import Certificate, Method, Threat, certify_all
+from smoothing._certificates._electorate import preferences
+from smoothing._certificates._runoff import finalists
 from smoothing._errors import VoteError
 from smoothing._evaluate import Smoothed
 from smoothing._quantize import Images
+from smoothing._ranking import Codes, Packing, Votes, vote_dtype
+from smoothing._rule import DEFAULT_RULE, Rule, checked_rule
 from smoothing._scheme import Scheme
-
-Votes = NDArray[np.unsignedinteger[Any]]
-
-
-def vote_dtype(classes: int) -> np.dtype[Any]:
-    """The smallest unsigned type that holds `classes` classes and, as its largest value, UNSURE.
-
-    >>> vote_dtype(255), vote_dtype(256)
-    (dtype('uint8'), dtype('uint16'))
-    """
-    if not 2 <= classes <= 65535:
-        raise VoteError(f"classes = {classes}: votes are stored for 2..65535 classes")
-    return np.dtype(np.uint8 if classes <= 255 else np.uint16)
 
 
 def cast(logits: Tensor, tolerance: float, unsure: int) -> Tensor:
@@ -41,8 +32,24 @@ def cast(logits: Tensor, tolerance: float, unsure: int) -> Tensor:
     return torch.where(sure, best.indices[..., 0], unsure)
 
 
+def rank(logits: Tensor, tolerance: float) -> Tensor:
+    """The packed ranking of every row of logits; see `smoothing.Packing`.
+
+    >>> rank(torch.tensor([[0.1, 0.3, 2.0], [1.0, 1.0, 0.0]]), 0.5)
+    tensor([21,  2])
+    """
+    best = logits.double().sort(dim=-1, descending=True, stable=True)
+    near = ~(best.values[..., :-1] - best.values[..., 1:] > tolerance)
+    found: Tensor = Packing.of(logits.shape[-1]).pack(best.indices, near)
+    return found
+
+
 class SmoothedClassifier(Smoothed):
     """Classifies by the votes of `base` over all samples of `scheme`; the class shares are 1-Lipschitz in the metric.
+
+    `rule` makes one class of them. Under "plurality" every sample votes for its best class, and the class with most
+    votes wins. Under "runoff" the two classes with most votes meet in a second round, in which every sample is for the
+    one of the two that it ranks higher; the base and its evaluations are the same. Ties go to the smaller index.
 
     A vote is UNSURE (255, or 65535 above 255 classes) if the two best logits differ by at most `tolerance` = 2 eta,
     where eta bounds how far one logit moves between two evaluations of the same input; `smoothing.measure_jitter`
@@ -56,10 +63,18 @@ class SmoothedClassifier(Smoothed):
     """
 
     def __init__(
-        self, base: nn.Module, scheme: Scheme, classes: int, *, tolerance: float = 0.0, **settings: Any
+        self,
+        base: nn.Module,
+        scheme: Scheme,
+        classes: int,
+        *,
+        tolerance: float = 0.0,
+        rule: Rule = DEFAULT_RULE,
+        **settings: Any,
     ) -> None:
         super().__init__(base, scheme, classes, **settings)
         vote_dtype(classes)
+        self.rule = checked_rule(rule)
         self.tolerance = float(tolerance)
         if not self.tolerance >= 0:
             raise VoteError(f"tolerance = {tolerance}: the tolerance is 2*eta >= 0, in units of a logit")
@@ -68,52 +83,88 @@ class SmoothedClassifier(Smoothed):
         """The votes of every image, [N, T] in sample order, or [N, len(samples)] of the given samples only."""
         return self._cast(x, samples, self.tolerance, progress)
 
+    def rankings(self, x: Images, samples: Sequence[int] | None = None, *, progress: bool = False) -> Codes:
+        """The packed rankings of every image, uint32 [N, T] in sample order: what every rule and certificate can be
+        computed from, the votes included (see `smoothing.Packing`).
+
+        >>> smoothed = SmoothedClassifier(nn.Linear(6, 2), Scheme.l1(2, shape=(3,), q=4), classes=2)
+        >>> x = torch.tensor([[0, 4, 2]])
+        >>> bool((Packing.of(2).votes(smoothed.rankings(x)) == smoothed.votes(x)).all())
+        True
+        """
+        return self._rank(x, samples, self.tolerance, progress)
+
     def _cast(self, x: Images, samples: Sequence[int] | None, tolerance: float, progress: bool) -> Votes:
-        batch = self.levels(x)
-        width = self.scheme.samples if samples is None else len(samples)
         dtype = vote_dtype(self.classes)
         unsure = int(np.iinfo(dtype).max)
-        kept = torch.empty((len(batch), width), dtype=torch.uint8 if dtype == np.uint8 else torch.int32)
+        kept = self._each(x, samples, progress, lambda logits: cast(logits, tolerance, unsure), dtype.itemsize)
+        return kept.astype(dtype)
+
+    def _rank(self, x: Images, samples: Sequence[int] | None, tolerance: float, progress: bool) -> Codes:
+        return self._each(x, samples, progress, lambda logits: rank(logits, tolerance), 4).astype(np.uint32)
+
+    def _each(
+        self, x: Images, samples: Sequence[int] | None, progress: bool, read: Callable[[Tensor], Tensor], size: int
+    ) -> NDArray[Any]:
+        """What `read` makes of the logits of every sample, integers of so many bytes, [N, T]."""
+        batch = self.levels(x)
+        width = self.scheme.samples if samples is None else len(samples)
+        kept = torch.empty((len(batch), width), dtype={1: torch.uint8, 2: torch.int32, 4: torch.int64}[size])
         kept = kept.to(self.device)
         spoiled = torch.zeros((), dtype=torch.bool, device=self.device)
         for images, part, logits in self.outputs(batch, samples, progress):
-            kept[images, part] = cast(logits, tolerance, unsure).to(kept.dtype)
+            kept[images, part] = read(logits).to(kept.dtype)
             spoiled |= logits.isnan().any()
         if bool(spoiled):
             raise VoteError("the base gave NaN logits: no vote can be read from them; check its weights and its input")
-        result: Votes = kept.cpu().numpy().astype(dtype)
-        return result
+        return kept.cpu().numpy()
 
     def counts(self, votes: Votes) -> NDArray[np.int64]:
         """The sure votes of each class, weighted, [N, classes], from votes [N, T] of all samples."""
-        worth = self.scheme.weights if self.scheme.weights is not None else np.ones(self.scheme.samples, dtype=np.int64)
+        worth = self._weights
         table = np.zeros((len(votes), self.classes), dtype=np.int64)
         for row, image in zip(table, votes, strict=True):
             sure = image < self.classes
             np.add.at(row, image[sure], worth[sure])
         return table
 
+    @property
+    def _weights(self) -> NDArray[np.int64]:
+        weights = self.scheme.weights
+        return np.ones(self.scheme.samples, dtype=np.int64) if weights is None else weights
+
     def predict(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:
-        """The class with most votes of every image, [N]; ties go to the smaller index.
+        """The class that wins by the rule, of every image, [N]; ties go to the smaller index.
 
         Every sample votes for its best class here, however close the second is (`tolerance` 0): a vote that was sure
-        where an image was certified may be a near-tie in another evaluation, and is for the same class in all.
+        where an image was certified may be a near-tie in another evaluation, and is for the same class in all. So it is
+        with the two classes of a second round (above 12 classes, a sample that has neither among the first places that
+        are kept of its ranking abstains).
         """
-        return np.asarray(self.counts(self._cast(x, None, 0.0, progress)).argmax(axis=1), dtype=np.int64)
+        return np.asarray(self._shares(x, progress).argmax(axis=1), dtype=np.int64)
 
     def forward(self, x: Images) -> Tensor:
-        """Class shares [N, classes] of the votes that `predict` counts, float64: the division by B is the only
-        rounding."""
-        return (
-            torch.from_numpy(self.counts(self._cast(x, None, 0.0, False))).to(self.device).double() / self.scheme.total
-        )
+        """Class shares [N, classes] that `predict` takes the largest of, float64: the division by B is the only
+        rounding. Of a plurality, the shares of the votes; of a run-off, those of the second round, in which all but
+        the two finalists have none."""
+        return torch.from_numpy(self._shares(x, False)).to(self.device).double() / self.scheme.total
+
+    def _shares(self, x: Images, progress: bool) -> NDArray[np.int64]:
+        """The weight for every class, [N, classes], in the round that decides."""
+        if self.rule == "plurality":
+            return self.counts(self._cast(x, None, 0.0, progress))
+        packing, codes = Packing.of(self.classes), self._rank(x, None, 0.0, progress)
+        shares = np.zeros((len(codes), self.classes), np.int64)
+        for row, image, counts in zip(shares, codes, self.counts(packing.votes(codes)), strict=True):
+            last = finalists(counts.tolist())
+            row[last] = preferences(packing.positions(image)[:, last], self._weights).sum(axis=1)
+        return shares
 
     def preferences(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:
         """For a run-off, [N, classes, classes]: entry [a, b] is the weight of the samples whose logit for a is above
         that for b by more than the tolerance; where that is 0, ties go to the smaller index."""
         batch = self.levels(x)
-        weights = np.ones(self.scheme.samples, dtype=np.int64) if self.scheme.weights is None else self.scheme.weights
-        worth = torch.tensor(weights, device=self.device)[:, None]
+        worth = torch.tensor(self._weights, device=self.device)[:, None]
         table = torch.zeros((len(batch), self.classes, self.classes), dtype=torch.int64, device=self.device)
         smaller = torch.ones_like(table[0], dtype=torch.bool).triu(1)
         for images, part, logits in self.outputs(batch, progress=progress):
@@ -126,11 +177,15 @@ class SmoothedClassifier(Smoothed):
     def certify(
         self, x: Images, *, certificate: Method = "strongest", threat: Threat | None = None, progress: bool = False
     ) -> list[Certificate]:
-        """Vote on every image and certify it; see `smoothing.certify` for the choices.
+        """Vote on every image and certify its class by the rule; see `smoothing.certify` for the choices.
 
         >>> smoothed = SmoothedClassifier(nn.Linear(6, 2), Scheme.l1(2, shape=(3,), q=4), classes=2)
         >>> len(smoothed.certify(torch.tensor([[0, 4, 2], [1, 1, 1]])))
         2
         """
-        batch, votes = self.levels(x).cpu().numpy(), self.votes(x, progress=progress)
-        return list(certify_all(votes, batch, self.scheme, self.classes, certificate=certificate, threat=threat))
+        batch = self.levels(x).cpu().numpy()
+        given = self.rankings(x, progress=progress) if self.rule == "runoff" else self.votes(x, progress=progress)
+        found = certify_all(
+            given, batch, self.scheme, self.classes, certificate=certificate, threat=threat, rule=self.rule
+        )
+        return list(found)

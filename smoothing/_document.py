@@ -7,13 +7,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from smoothing._certificates import Certificate, Tally
+from smoothing._certificates import RUNOFF_METHODS, Certificate, Tally
 from smoothing._certificates._certify import checked_levels
 from smoothing._certificates._tally import checked_votes
 from smoothing._certificates._vote_aware import VoteAware
 from smoothing._errors import VoteError
+from smoothing._ranking import Packing, checked_rankings
 
 if TYPE_CHECKING:
     from smoothing._scheme import Scheme
@@ -61,7 +62,8 @@ def certificate_document(
 ) -> str:
     """The certificate of one image as JSON text; `shared` is `scheme_facts(scheme)`, made once for all images.
 
-    The checker reads it with the facts and the files of `vote_bytes(votes)` and `level_bytes(levels)`.
+    The checker reads it with the facts and the files of `vote_bytes(votes)` and `level_bytes(levels)`. For a run-off
+    the `votes` are the packed rankings.
 
     >>> from smoothing import Scheme, certify
     >>> scheme, image = Scheme.l1(2, shape=(3,), q=4), np.array([0, 2, 4])
@@ -72,10 +74,16 @@ def certificate_document(
     >>> found["prediction"], found["radius"], found["ball"], found["counts"]
     (1, '3/8', 'open', [1, 7])
     """
-    array, image = checked_votes(votes, classes), checked_levels(levels, scheme)
-    if certificate.method not in ("paper", "integer", "vote_aware"):
+    image = checked_levels(levels, scheme)
+    if certificate.method not in ("paper", "integer", "vote_aware", *RUNOFF_METHODS):
         raise VoteError(f"a {certificate.method} certificate does not follow from votes alone: it has no document")
-    tally = Tally.of(array, classes, scheme.weights)
+    array: NDArray[np.unsignedinteger]
+    if certificate.rule == "runoff":
+        array = checked_rankings(votes, classes)
+        tally = Tally.of(Packing.of(classes).votes(array), classes, scheme.weights)
+    else:
+        array = checked_votes(votes, classes)
+        tally = Tally.of(array, classes, scheme.weights)
     fields: dict[str, Any] = {
         "format": "ecm-certificate/1",
         "image_sha256": hashlib.sha256(f"{scheme.shape}".encode() + level_bytes(image)).hexdigest(),
@@ -90,6 +98,7 @@ def certificate_document(
         "unsure": tally.unsure,
         "vote_bytes": array.itemsize,
         "votes_sha256": hashlib.sha256(vote_bytes(array)).hexdigest(),
+        "rule": certificate.rule,
         "prediction": certificate.prediction,
         "method": certificate.method,
         "threat": certificate.threat,
@@ -97,12 +106,13 @@ def certificate_document(
         "ball": "closed" if certificate.closed else "open",
         "everywhere": certificate.everywhere,
         "multipliers": [list(pair) for pair in certificate.multipliers],
+        "races": [list(race) for race in certificate.races],
     }
     return json.dumps(fields, indent=1)
 
 
 def vote_bytes(votes: ArrayLike) -> bytes:
-    """The votes as the checker reads them: little-endian, one or two bytes each.
+    """The votes as the checker reads them: little-endian, one or two bytes each; packed rankings, four bytes each.
 
     >>> vote_bytes(np.array([1, 0, 255], dtype=np.uint8))
     b'\\x01\\x00\\xff'

@@ -12,16 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from smoothing._certificates import Certificate
 from smoothing._certificates._integer import integer_bound
-from smoothing._certificates._tally import checked_votes, unsure_code
 from smoothing._errors import VoteError
 from smoothing._lattice import stride_order
+from smoothing._ranking import Codes
+from smoothing._standing import PluralityStanding, RunoffStanding, Standing, answer
 
 if TYPE_CHECKING:
     from smoothing._scheme import Scheme
 
 Ints = NDArray[np.int64]
 Wanted = Callable[[Certificate], bool]
-Counted = Literal["paper", "integer"]
+Counted = Literal["paper", "integer", "runoff"]
 
 
 @attrs.frozen
@@ -43,11 +44,14 @@ class Decision:
 
 
 def needed(scheme: Scheme, wanted: Wanted, certificate: Counted = "integer") -> int | None:
-    """The least need (see `Tally`) whose certificate is as wanted; None if not even a unanimous vote is enough."""
+    """The least need (see `Tally`) whose certificate is as wanted; None if not even a unanimous vote is enough. Of a
+    run-off, the least number of samples that must change before another class wins."""
 
     def enough(need: int) -> bool:
         if certificate == "paper":
             radius, closed = Fraction(need - 1, 2 * scheme.total), True
+        elif certificate == "runoff":
+            radius, closed = Fraction(need, scheme.total), False
         else:
             radius, closed = integer_bound(need, scheme.total), False
         return wanted(
@@ -85,11 +89,39 @@ def vote_chunks(voter: Voter, image: Any, size: int = 256) -> Iterator[NDArray[n
     >>> [chunk.tolist() for chunk in vote_chunks(voter, np.array([4, 4, 4]), size=5)]
     [[1, 1, 1, 1, 1], [1, 1, 1]]
     """
+    for samples in _chunks(voter.scheme, size):
+        yield voter.votes(image[None], samples)[0]
+
+
+class Ranker(Protocol):
+    """What ranks the classes: a `SmoothedClassifier`."""
+
+    scheme: Scheme
+
+    def rankings(self, x: Any, samples: Sequence[int] | None = None) -> Codes:
+        """The packed rankings of a batch at the given samples, [images, samples]."""
+        ...
+
+
+def ranking_chunks(ranker: Ranker, image: Any, size: int = 256) -> Iterator[Codes]:
+    """The packed rankings of one image, `size` samples at a time, as `vote_chunks`: what `decide` asks of a run-off.
+
+    >>> from smoothing import FromArrays, Scheme, SmoothedClassifier
+    >>> bright = FromArrays(lambda lower, upper: ((lower + upper).mean(1) > 1).astype(int), classes=2)
+    >>> ranker = SmoothedClassifier(bright, Scheme.l1(2, shape=(3,), q=4), classes=2)
+    >>> [len(chunk) for chunk in ranking_chunks(ranker, np.array([4, 4, 4]), size=5)]
+    [5, 3]
+    """
+    for samples in _chunks(ranker.scheme, size):
+        yield ranker.rankings(image[None], samples)[0]
+
+
+def _chunks(scheme: Scheme, size: int) -> Iterator[list[int]]:
     if size < 1:
         raise VoteError(f"size = {size}: a chunk holds one sample or more")
-    order = asking_order(voter.scheme)
+    order = asking_order(scheme)
     for start in range(0, len(order), size):
-        yield voter.votes(image[None], order[start : start + size].tolist())[0]
+        yield order[start : start + size].tolist()
 
 
 def asking_order(scheme: Scheme) -> Ints:
@@ -132,6 +164,9 @@ def decide(
     With R votes missing, every need lies within R of what it is so far, and all of that range can still happen; so
     the first moment at which the answer is fixed is found, and the answer is that of the full vote, always.
 
+    By `certificate` "runoff" the answer is about the class of a run-off, `chunks` yields packed rankings (see
+    `ranking_chunks`), and the answer is again that of the full vote, if not always at the first moment.
+
     >>> from smoothing import Scheme
     >>> votes = np.array([1, 1, 1, 1, 1, 1, 0, 1], dtype=np.uint8)
     >>> decide([votes[:4], votes[4:]], Scheme.l1(2, shape=(3,), q=4), 2, lambda ball: ball.covers(Fraction(1, 8)))
@@ -144,44 +179,25 @@ def decide(
         )
     least = needed(scheme, wanted, certificate)
     candidates = list(range(classes)) if label is None else [label]
-    # needs[c, k] = s_c - s_k - U + [c < k]; the diagonal never binds
-    needs = np.triu(np.ones((classes, classes), np.int64), 1)
-    np.fill_diagonal(needs, 1 << 60)
+    standing: Standing = RunoffStanding(classes) if certificate == "runoff" else PluralityStanding(classes)
     missing, seen = scheme.total, 0
-
-    def answer(state: Ints, left: int) -> tuple[bool, int | None] | None:
-        margins = [(int(state[c].min()), c) for c in candidates]
-        if least is None or all(m + left < least for m, _ in margins):
-            return False, None
-        return next(((True, c) for m, c in margins if m - left >= least), None)
-
-    start = answer(needs, missing)
+    start = answer(standing, candidates, least, missing)
     if start is not None:
         return Decision(*start, 0, 0, scheme.samples)
     for chunk in chunks:
-        votes = checked_votes(chunk, classes)
+        votes = standing.read(chunk)
         if seen + len(votes) > scheme.samples:
             raise VoteError(f"{seen + len(votes)} votes, but the scheme has {scheme.samples} samples: too many")
         weights = np.ones(len(votes), np.int64) if scheme.weights is None else scheme.weights[seen : seen + len(votes)]
-        after = needs + _change(votes, weights, classes)
-        if answer(after, missing - int(weights.sum())) is not None:
+        after, left = standing.after(votes, weights), missing - int(weights.sum())
+        verdict = answer(after, candidates, least, left)
+        if verdict is not None:
             low, high = 0, len(votes)  # the answer, once fixed, stays: find the sample that fixed it
             while high - low > 1:
                 middle = (low + high) // 2
-                state = needs + _change(votes[:middle], weights[:middle], classes)
-                fixed = answer(state, missing - int(weights[:middle].sum())) is not None
+                state = standing.after(votes[:middle], weights[:middle])
+                fixed = answer(state, candidates, least, missing - int(weights[:middle].sum())) is not None
                 low, high = (low, middle) if fixed else (middle, high)
-            verdict = answer(after, missing - int(weights.sum()))
-            assert verdict is not None
             return Decision(*verdict, seen + high, seen + len(votes), scheme.samples)
-        needs, missing, seen = after, missing - int(weights.sum()), seen + len(votes)
+        standing, missing, seen = after, left, seen + len(votes)
     raise VoteError(f"only {seen} of {scheme.samples} votes were given, and they do not decide: keep voting")
-
-
-def _change(votes: NDArray[np.unsignedinteger], weights: Ints, classes: int) -> Ints:
-    """What these votes add to needs[c, k]: +1 for c, -1 for k, -1 if unsure."""
-    sure = votes != unsure_code(votes)
-    counts = np.bincount(votes[sure], weights[sure], minlength=classes).astype(np.int64)
-    change = counts[:, None] - counts[None, :] - int(weights[~sure].sum())
-    np.fill_diagonal(change, 0)
-    return np.asarray(change, dtype=np.int64)

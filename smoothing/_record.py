@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 from torch import nn
 
 from smoothing._arrays import FromArrays
-from smoothing._classifier import SmoothedClassifier, Votes, vote_dtype
+from smoothing._certificates import Tally
+from smoothing._classifier import SmoothedClassifier
 from smoothing._errors import InputError, RecordError
 from smoothing._progress import progress_bar
 from smoothing._quantize import Images, digest
+from smoothing._ranking import Codes, Packing, Votes, vote_dtype
 
 FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
 _HEADER, _SHARD = "header.json", "rank-{:05d}.rows"
+RANKINGS = "rankings"
 
 
 def _columns(columns: Mapping[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -36,7 +39,7 @@ class Header:
     """What a record belongs to. Two runs may share a record only if all of this is equal.
 
     `columns` are further arrays a row holds (name -> (dtype, shape)), for certificates that need more than the votes:
-    pairwise preference counts ("pairwise", [classes, classes]) or soft sums ("sums", [classes]).
+    the samples' packed rankings ("rankings", [samples], see `ranked`), soft sums ("sums", [classes]), and so on.
     The rows' checksums start from the header's own, so that rows of another run are not taken for this one's (in the
     older `format` "ecm-votes-1" they start from 0).
 
@@ -53,6 +56,19 @@ class Header:
     tolerance: float
     columns: Mapping[str, tuple[str, tuple[int, ...]]] = attrs.field(factory=dict, converter=_columns)
     format: str = attrs.field(default=FORMAT, validator=attrs.validators.in_((FORMAT, UNBOUND)), eq=False)
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the record holds rankings, and not the votes alone, as older ones do: a run-off needs them."""
+        return RANKINGS in self.columns
+
+    def with_rankings(self) -> Header:
+        """This header with a column for the packed rankings, four bytes per sample.
+
+        >>> Header("scheme", "model", "data", samples=4, classes=2, tolerance=0.0).with_rankings().columns
+        {'rankings': ('<u4', (4,))}
+        """
+        return attrs.evolve(self, columns={**self.columns, RANKINGS: ("<u4", (self.samples,))})
 
     def checksum(self, row: NDArray[np.void] | np.void) -> int:
         """CRC32 of a row without its last field, begun with that of the header."""
@@ -167,6 +183,16 @@ class Record:
         rows = self.read()
         return rows["index"].astype(np.int64), rows["votes"].astype(vote_dtype(self.header.classes))
 
+    def rankings(self) -> tuple[NDArray[np.int64], Codes]:
+        """(image indices [n], packed rankings [n, T]) of all finished images, by index."""
+        if not self.header.ranked:
+            raise RecordError(
+                f"{self.path} holds votes alone, which certify a plurality; a run-off needs rankings: record the "
+                "images again, in another folder"
+            )
+        rows = self.read()
+        return rows["index"].astype(np.int64), rows[RANKINGS].astype(np.uint32)
+
     @contextmanager
     def writer(self, rank: int = 0) -> Iterator[Writer]:
         """Append to this rank's file, from the end of its last whole row on. One process at a time."""
@@ -215,9 +241,19 @@ class Writer:
         row["digest"] = np.frombuffer(bytes.fromhex(image), np.uint8)
         for name in self.header.columns:
             row[name] = columns[name]
+        if self.header.ranked and (Packing.of(self.header.classes).votes(columns[RANKINGS]) != given).any():
+            raise RecordError(f"the votes of image {index} are not the first places of its rankings: are both of it?")
         row["crc"] = self.header.checksum(row)
         self.file.write(row.tobytes())
         self.done.add(index)
+
+    def append_rankings(self, index: int, image: str, codes: Codes, weights: NDArray[np.int64] | None) -> Votes:
+        """Add one image by its packed rankings, from which its votes and counts follow; those that a record of votes
+        alone keeps, too. Returns the votes."""
+        votes = Packing.of(self.header.classes).votes(codes)
+        counts = np.array(Tally.of(votes, self.header.classes, weights).counts, dtype=np.int64)
+        self.append(index, image, votes, counts, **({RANKINGS: codes} if self.header.ranked else {}))
+        return votes
 
     def sync(self) -> None:
         """Return when everything appended is on the disk."""
@@ -236,7 +272,8 @@ def vote_dataset(
     model: str | None = None,
     progress: bool = False,
 ) -> Record:
-    """Record the votes of `images[indices]` (all by default) in the folder `path`; continues where a run was stopped.
+    """Record the rankings of `images[indices]` (all by default), and with them the votes, in the folder `path`;
+    continues where a run was stopped. A record of votes alone, of an older version, goes on with votes alone.
 
     With `ranks` processes, the one with number `rank` takes its share of the images. `model` names the base in the
     header; by default it is `model_fingerprint(base)`. A run that was killed and continued leaves the same bytes as
@@ -276,20 +313,25 @@ def vote_dataset(
         classes=classifier.classes,
         tolerance=classifier.tolerance,
     )
-    record = Record.create(path, header)
+    record = Record.create(path, fitting_header(header, path))
     size = classifier.group
     groups = [chosen[i : i + size] for i in range(0, len(chosen), size)][rank::ranks]
     with record.writer(rank) as writer, progress_bar(sum(map(len, groups)), "images", progress) as advance:
         for group in groups:
             if not set(group.tolist()) <= writer.done:
                 batch = classifier.levels(images[group])
-                votes = classifier.votes(batch)
-                for row in zip(group.tolist(), map(digest, batch), votes, classifier.counts(votes), strict=True):
+                for row in zip(group.tolist(), map(digest, batch), classifier.rankings(batch), strict=True):
                     if row[0] not in writer.done:  # a kill between two rows of a group
-                        writer.append(*row)
+                        writer.append_rankings(*row, classifier.scheme.weights)
                 writer.sync()
             advance(len(group))
     return record
+
+
+def fitting_header(header: Header, path: str | Path) -> Header:
+    """The header with a column for rankings, unless the record in the folder is one of votes alone."""
+    older = (Path(path) / _HEADER).exists() and not Record.open(path).header.ranked
+    return header if older else header.with_rankings()
 
 
 def model_fingerprint(base: nn.Module) -> str:

@@ -3,7 +3,8 @@
     python checker.py CERTIFICATE.json FACTS.json VOTES LEVELS
 
 CERTIFICATE is the document of one image, FACTS what its scheme shares with all images (design rows, offsets, costs),
-VOTES the raw votes (one or two bytes each, little-endian), LEVELS the raw image (four bytes a level, little-endian).
+VOTES the raw votes (one or two bytes each, little-endian; for a run-off packed rankings, four bytes each), LEVELS the
+raw image (four bytes a level, little-endian).
 Every line printed is a claim that was recomputed; a line that starts with "on trust" was not. Exit code 0: the
 certificate holds; 1: it does not, or cannot be checked.
 
@@ -12,6 +13,8 @@ levels is separated by more outcomes than B g allows; and the ball follows from 
 - paper:      d <= (need - 1)/(2B) for every rival, need = s_c - s_k - U + [c < k] (s sure votes, U unsure ones);
 - integer:    d < ceil(need/2)/B;
 - vote_aware: d < m*need - sum over items of max(0, max over moves of (m*gain - cost)), for the rival's stored m.
+For a run-off (runoff: by counts; runoff_vote_aware) every way to lose is gone through: a rival k wins the duel with the
+winner c and has overtaken every third class, or two rivals have both overtaken c. See `Races` for what each step needs.
 """
 
 from __future__ import annotations
@@ -265,6 +268,127 @@ class Moves:
         return sum(apart), sum(most)
 
 
+def unpack(codes: list[int], classes: int) -> tuple[list[list[int]], list[int]]:
+    """(ranks, votes) of packed rankings. ranks[t][a] < ranks[t][b]: sample t surely prefers a to b; a vote is the first
+    place, or `classes` if it is unsure.
+
+    A code is the number of the ordered choice of the first places (mixed radix, each digit counting the smaller classes
+    that are left) and then one bit for every gap between neighbours, set if they are too close to call; the last bit
+    stands for all gaps from there on.
+
+    >>> unpack([21, 19], 3)  # 2 > 1 ~ 0, and 2 ~ 0 ~ 1
+    ([[1, 1, 0], [0, 0, 0]], [2, 3])
+    """
+    places, flags, number = 0, 0, 1
+    for count in range(1, classes + 1):
+        number *= classes - count + 1
+        gaps = min(count, classes - 1)
+        if number << min(gaps, 3) > 1 << 32:
+            break
+        places, flags = count, min(gaps, ((1 << 32) // number).bit_length() - 1)
+    found, votes = [], []
+    for code in codes:
+        near = [code >> (flags - 1 - min(gap, flags - 1)) & 1 for gap in range(min(places, classes - 1))]
+        rest, digits = code >> flags, []
+        for place in range(places - 1, -1, -1):
+            rest, digit = divmod(rest, classes - place)
+            digits.append(digit)
+        if rest:
+            raise Rejected(f"{code} packs no ranking of {classes} classes")
+        left, rank, ranks = list(range(classes)), 0, [0] * classes
+        for place, digit in enumerate(reversed(digits)):
+            ranks[left[digit]] = rank
+            if place == 0:
+                votes.append(classes if near[0] else left[digit])
+            del left[digit]
+            rank += place < len(near) and not near[place]
+        for behind in left:
+            ranks[behind] = rank
+        found.append(ranks)
+    return found, votes
+
+
+class Races:
+    """What the rivals of a run-off's winner must do, and how near they are to it; votes == `classes` are unsure.
+
+    - ("overtake", a, k): k gets ahead of a in the first round; need s_a - s_k - U + [a < k], a changed sample brings 2
+      (it voted a), 1 (another class), 0 (k, or unsure);
+    - ("together", k, l): both get ahead of c, added up; need 2 s_c - s_k - s_l - U + [c < k] + [c < l], brings 3, 1, 0;
+    - ("duel", c, k): need 2 S - B + [c < k], S samples surely prefer c to k, each of which brings 2.
+
+    >>> races = Races([[0, 1, 2]] * 4 + [[1, 0, 2]] * 3 + [[2, 1, 0]], [0] * 4 + [1] * 3 + [2], [1] * 8)
+    >>> races.winner, races.need(("duel", 0, 1)), races.need(("overtake", 1, 2)), races.need(("together", 1, 2))
+    (0, 1, 3, 6)
+    """
+
+    def __init__(self, ranks: list[list[int]], votes: list[int], weights: list[int]) -> None:
+        self.ranks, self.votes, self.weights, self.classes = ranks, votes, weights, len(ranks[0])
+        self.counts = [sum(w for v, w in zip(votes, weights, strict=True) if v == k) for k in range(self.classes)]
+        self.unsure = sum(weights) - sum(self.counts)
+        a, b = sorted(sorted(range(self.classes), key=lambda k: (-self.counts[k], k))[:2])
+        self.winner = a if self.prefer(a, b) >= self.prefer(b, a) else b
+
+    def prefer(self, a: int, b: int) -> int:
+        """The weight of the samples that surely prefer a to b."""
+        return sum(w for ranks, w in zip(self.ranks, self.weights, strict=True) if ranks[a] < ranks[b])
+
+    def need(self, race: tuple[str, int, int]) -> int:
+        """How much must be gained before the race can be won."""
+        (kind, a, k), c, s = race, self.winner, self.counts
+        if kind == "overtake":
+            return s[a] - s[k] - self.unsure + (a < k)
+        if kind == "together":
+            return 2 * s[c] - s[a] - s[k] - self.unsure + (c < a) + (c < k)
+        return 2 * self.prefer(c, k) - sum(self.weights) + (c < k)
+
+    def worth(self, race: tuple[str, int, int]) -> list[int]:
+        """What each sample brings at most if it changes."""
+        (kind, a, k), c = race, self.winner
+        if kind == "duel":
+            return [2 * w * (ranks[c] < ranks[k]) for ranks, w in zip(self.ranks, self.weights, strict=True)]
+        most = {self.classes: 0, k: 0} | ({a: 2} if kind == "overtake" else {a: 0, c: 3})
+        return [w * most.get(vote, 1) for vote, w in zip(self.votes, self.weights, strict=True)]
+
+    def events(self) -> list[list[tuple[str, int, int]]]:
+        """Every way to lose, with races that all have to be won for it."""
+        c, rivals = self.winner, [k for k in range(self.classes) if k != self.winner]
+        finals = [[("duel", c, k), *(("overtake", j, k) for j in rivals if j != k)] for k in rivals]
+        pairs = [(k, m) for k in rivals for m in rivals if k < m]
+        return finals + [[("overtake", c, k), ("overtake", c, m), ("together", k, m)] for k, m in pairs]
+
+
+def check_runoff(document: dict[str, Any], facts: dict[str, Any], levels: list[int], races: Races) -> None:
+    """Demand that every way to lose has a race that cannot be won within the ball."""
+    radius, closed, budget = Fraction(document["radius"]), document["ball"] == "closed", facts["budget"]
+    priced = {(kind, a, b): m for kind, a, b, m in document["races"]}
+    lost: set[tuple[str, int, int]] = set()  # races that cannot be won, by their stored m
+
+    def by_counts(race: tuple[str, int, int]) -> bool:
+        whole = Fraction(-(-races.need(race) // (3 if race[0] == "together" else 2)), budget)
+        return races.need(race) >= 1 and (radius < whole or (radius == whole and not closed))
+
+    def by_price(race: tuple[str, int, int]) -> bool:
+        if race in lost:
+            return True
+        if race not in priced or races.need(race) < 1:
+            return False
+        demand(facts["coupling"] not in ("permutation", "global"), "the coupling is cyclic: moves can be priced here")
+        own = all(sorted(set(p)) == sorted(p) and set(p) <= set(range(budget)) for p in facts["positions"])
+        demand(own and len(facts["positions"]) == len(facts["metric"]), "every outcome has its own place in a list")
+        m = priced[race] or 0
+        excess, attainable = Moves(facts, levels, races.worth(race)).evaluate(m, document["threat"])
+        bound = Fraction(m * races.need(race) - excess, facts["scale"])
+        if attainable < races.need(race) or radius < bound or (radius == bound and not closed):
+            lost.add(race)
+        return race in lost
+
+    for event in races.events():
+        safe = any(map(by_counts, event)) or (document["method"] == "runoff_vote_aware" and any(map(by_price, event)))
+        if not safe:
+            raise Rejected(f"not so: {event} cannot all be won in the ball")
+    demand(True, f"none of {len(races.events())} ways to lose the run-off is open in the ball")
+
+
 def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_data: bytes) -> None:
     """Raise Rejected unless the certificate holds.
 
@@ -290,13 +414,20 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
     print(f"on trust: the votes were cast under the scheme with the fingerprint {facts['scheme_fingerprint'][:16]}...")
     size, classes = document["vote_bytes"], document["classes"]
     votes, levels = integers(votes_data, size), integers(levels_data, 4)
+    rule = document.get("rule", "plurality")
+    demand(rule in ("plurality", "runoff"), f"the class is that of a {rule}")
+    runoff = rule == "runoff"
+    ranks: list[list[int]] = []
+    if runoff:
+        demand(size == 4 and classes >= 2, "a run-off has rankings of four bytes")
+        ranks, votes = unpack(votes, classes)
     demand(
         len(levels) == len(components(facts)) and max(levels) <= facts["q"], "the image has the shape and levels meant"
     )
     check_design(facts)
     weights = check_coupling(facts)
     demand(len(votes) == len(weights), f"{len(votes)} votes, all there are")
-    unsure_code = 256**size - 1
+    unsure_code = classes if runoff else 256**size - 1
     known = classes >= 2 and all(v < classes or v == unsure_code for v in votes)
     demand(known, f"votes are classes 0..{classes - 1}, at least two, or unsure")
     counts, unsure = [0] * classes, 0
@@ -307,7 +438,11 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
             counts[vote] += weight
     demand(counts == document["counts"] and unsure == document["unsure"], f"counts {counts}, {unsure} unsure")
     chosen = document["prediction"]
-    demand(chosen == counts.index(max(counts)), f"class {chosen} has most sure votes")
+    races = Races(ranks, votes, weights) if runoff else None
+    if races is None:
+        demand(chosen == counts.index(max(counts)), f"class {chosen} has most sure votes")
+    else:
+        demand(chosen == races.winner, f"class {chosen} wins the run-off")
     if document["radius"] is None:
         print("ok: the document claims no certificate")
         return
@@ -318,8 +453,10 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
     if document["everywhere"]:
         tops = [facts["costs"][c][-1] + 1 for c in components(facts)]
         demand(closed and radius * facts["scale"] >= sum(tops), f"no two points are further apart than {radius}")
+    if races is not None:
+        check_runoff(document, facts, levels, races)
     multipliers = dict(document["multipliers"])
-    for rival in (k for k in range(classes) if k != chosen):
+    for rival in (k for k in range(classes) if k != chosen and not runoff):
         need = counts[chosen] - counts[rival] - unsure + (chosen < rival)
         demand(need >= 1, f"class {rival} still needs {need}")
         paper, whole = Fraction(need - 1, 2 * budget), Fraction((need + 1) // 2, budget)

@@ -1,8 +1,8 @@
 """What a certification run found: one row an image, and the three accuracies, each under its own name.
 
 - *base* accuracy: the share of all single votes (one noisy evaluation of the network each) that are right;
-- *smoothed* accuracy: the share of images whose plurality of votes is right;
-- *certified* accuracy at r: the share of images whose plurality is right at x and at every point within r of x.
+- *smoothed* accuracy: the share of images whose class by the rule (plurality of the votes, or run-off) is right;
+- *certified* accuracy at r: the share of images whose class is right at x and at every point within r of x.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import attrs
 
 from ecm._errors import ECMError
 from ecm._number import Exact, exact
-from smoothing._certificates import Certificate
+from smoothing import DEFAULT_RULE
+from smoothing._certificates import RUNOFF_METHODS, Certificate
 from smoothing._certificates._power import root_below
 from zoo._accuracy import Accuracy
 
@@ -27,19 +28,43 @@ if TYPE_CHECKING:
     from smoothing import Scheme
 
 METHODS = ("paper", "integer", "vote_aware")
+ALL_METHODS = (*METHODS, *RUNOFF_METHODS)
+RULES = ("plurality", "runoff")
 
 
 def methods_up_to(certificate: str) -> tuple[str, ...]:
-    """The certificates that are computed when this one is asked for: each is at least as large as those before it.
+    """The certificates that are computed when this one is asked for: of its rule all that are no larger, and before
+    those of a run-off all of the plurality, for comparison.
 
-    >>> methods_up_to("strongest"), methods_up_to("integer")
+    >>> methods_up_to("vote_aware"), methods_up_to("integer")
     (('paper', 'integer', 'vote_aware'), ('paper', 'integer'))
+    >>> methods_up_to("runoff")
+    ('paper', 'integer', 'vote_aware', 'runoff')
     """
+    if certificate not in ALL_METHODS:
+        raise ECMError(f"certificate = {certificate!r} is unknown; write one of strongest, {', '.join(ALL_METHODS)}")
+    return ALL_METHODS[: ALL_METHODS.index(certificate) + 1]
+
+
+def chosen_certificate(certificate: str, rule: str | None, *, ranked: bool = True) -> str:
+    """The certificate to report. "strongest" is the vote-aware one of the rule, and the rule by default the package's
+    (of records without rankings the plurality); any other certificate names its rule itself.
+
+    >>> chosen_certificate("strongest", "runoff"), chosen_certificate("strongest", None, ranked=False)
+    ('runoff_vote_aware', 'vote_aware')
+    """
+    if rule is not None and rule not in RULES:
+        raise ECMError(f"rule = {rule!r} is unknown; write one of {', '.join(RULES)}")
     if certificate == "strongest":
-        return METHODS
-    if certificate not in METHODS:
-        raise ECMError(f"certificate = {certificate!r} is unknown; write one of strongest, {', '.join(METHODS)}")
-    return METHODS[: METHODS.index(certificate) + 1]
+        by_runoff = (rule or (DEFAULT_RULE if ranked else "plurality")) == "runoff"
+        return "runoff_vote_aware" if by_runoff else "vote_aware"
+    methods_up_to(certificate)
+    if rule is not None and (certificate in RUNOFF_METHODS) != (rule == "runoff"):
+        raise ECMError(
+            f"rule = {rule!r}, certificate = {certificate!r}: this certificate is about the class of the other rule; "
+            "write certificate='strongest', or leave the rule out"
+        )
+    return certificate
 
 
 @attrs.frozen
@@ -124,7 +149,8 @@ class Unit:
 
 @attrs.frozen
 class Row:
-    """One image: its true label, how many votes were right or unsure (by weight), and its balls by method."""
+    """One image: its true label, how many votes were right or unsure (by weight), and its balls by method, the last
+    of which is the one that is reported."""
 
     idx: int
     label: int
@@ -135,13 +161,24 @@ class Row:
 
     @property
     def predict(self) -> int:
-        """The smoothed classifier's answer: the plurality of the votes, ties to the smaller index."""
-        return next(iter(self.balls.values())).prediction
+        """The smoothed classifier's answer, by the rule of the reported certificate; ties go to the smaller index."""
+        return next(reversed(self.balls.values())).prediction
 
     @property
     def correct(self) -> bool:
         """Whether the smoothed classifier is right at x."""
         return self.predict == self.label
+
+    def correct_by(self, method: str) -> bool:
+        """Whether the class that this method certifies, that of its rule, is right at x."""
+        return self.balls[method].prediction == self.label
+
+    @property
+    def method(self) -> str:
+        """The first method, by that rule, that reaches the largest ball."""
+        best = next(reversed(self.balls.values()))
+        same = (ball for ball in self.balls.values() if ball.rule == best.rule and ball.strength == best.strength)
+        return next(same).method
 
 
 @attrs.frozen(repr=False)
@@ -189,7 +226,7 @@ class Certification:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The certificates that were computed, weakest first."""
+        """The certificates that were computed; of each rule the weakest first."""
         return methods_up_to(self.certificate)
 
     @property
@@ -199,8 +236,17 @@ class Certification:
 
     @property
     def smoothed_accuracy(self) -> Accuracy:
-        """Images whose plurality of votes is the label."""
+        """Images whose class by the rule is the label."""
         return Accuracy(sum(row.correct for row in self.rows), self.images)
+
+    @property
+    def rule(self) -> str:
+        """How the votes make a class: "plurality" or "runoff"."""
+        return "runoff" if self.certificate in RUNOFF_METHODS else "plurality"
+
+    def smoothed_by(self, method: str) -> Accuracy:
+        """Images whose class by the rule of this method is the label."""
+        return Accuracy(sum(row.correct_by(method) for row in self.rows), self.images)
 
     def certified_accuracy(self, radius: Exact, method: str | None = None) -> Accuracy:
         """Images that keep the right class at every point within `radius` (in `unit`, ends included)."""
@@ -209,7 +255,8 @@ class Certification:
             raise ECMError(f"radius = {r}: write a radius >= 0")
         if chosen not in self.methods:
             raise ECMError(f"{chosen!r} was not computed in this run; computed: {', '.join(self.methods)}")
-        return Accuracy(sum(row.correct and unit.covers(row.balls[chosen], r) for row in self.rows), self.images)
+        hits = (row.correct_by(chosen) and unit.covers(row.balls[chosen], r) for row in self.rows)
+        return Accuracy(sum(hits), self.images)
 
     def radius_of(self, row: Row, method: str | None = None) -> float:
         """The certified radius of an image, rounded down; 0 <= r also where the prediction is wrong."""
@@ -239,6 +286,8 @@ class Certification:
             "base_accuracy": self.base_accuracy,
             "smoothed_accuracy": smoothed.share,
             "smoothed_interval": list(smoothed.interval()),
+            "rule": self.rule,
+            **({"smoothed_by_plurality": self.smoothed_by(METHODS[0]).share} if self.rule == "runoff" else {}),
             "certificate": self.certificate,
             "radius_unit": self.unit.name,
             "certified_accuracy": [
@@ -257,15 +306,17 @@ class Certification:
         if not self.rows:
             return f"{self.model}: no image of {self.data} is certified yet"
         width = max(6, *(len(f"{float(r):g}") + 2 for r in self.radii))
+        name = max(11, *map(len, self.methods))
         lines = [
             f"{self.model}: {self.images} of {self.split_size} test images of {self.data}, "
             f"{self.scheme.samples} votes an image",
             f"  base accuracy      {100 * self.base_accuracy:.1f}% of all votes",
-            f"  smoothed accuracy  {self.smoothed_accuracy}",
+            f"  smoothed accuracy  {self.smoothed_accuracy}"
+            + (f" by run-off; by plurality {self.smoothed_by(METHODS[0])}" if self.rule == "runoff" else ""),
             f"  certified accuracy (%) by {self.unit.name}",
-            " " * 15 + "".join(f"{float(r):>{width}g}" for r in self.radii),
+            " " * (name + 4) + "".join(f"{float(r):>{width}g}" for r in self.radii),
         ]
         for method in self.methods:
             shares = (100 * self.certified_accuracy(r, method).share for r in self.radii)
-            lines.append(f"    {method:<11}" + "".join(f"{share:>{width}.1f}" for share in shares))
+            lines.append(f"    {method:<{name}}" + "".join(f"{share:>{width}.1f}" for share in shares))
         return "\n".join(lines)

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 from ecm._errors import ECMError
 from ecm._number import Exact, exact
-from smoothing import Header, Record, SmoothedClassifier, digest
-from smoothing._certificates import Certifier, Tally
+from smoothing import Header, Packing, Record, SmoothedClassifier, digest
+from smoothing._certificates import RUNOFF_METHODS, Certifier, Tally
 from smoothing._progress import progress_bar
+from smoothing._record import fitting_header
 from zoo._card import update_card
-from zoo._certification import METHODS, Certification, Row, Unit, methods_up_to
+from zoo._certification import ALL_METHODS, Certification, Row, Unit, chosen_certificate, methods_up_to
 from zoo._checkpoint import alone, write_atomically
 from zoo._data import DATASETS, Dataset, load_data
 from zoo._distributed import Workers, workers
@@ -52,6 +53,7 @@ def certify(
     *,
     limit: int | None = None,
     radii: Sequence[Exact] | None = None,
+    rule: str | None = None,
     certificate: str = "strongest",
     tolerance: float | None = None,
     batch_size: int | None = None,
@@ -64,10 +66,12 @@ def certify(
 
     `limit` takes the first images of one fixed random order, so that a larger limit continues a smaller one and sets
     sorted by class are not a problem. `radii` (l_p radii where g = z**p/alpha, else metric distances) are those of the
-    table. `certificate` is "strongest" (the vote-aware one), or "paper", "integer", "vote_aware"; the weaker ones are
-    computed along with it, from the same votes. A vote whose two best logits differ by at most `tolerance` is unsure
-    and counts against the prediction; by default that is measured on this machine when the record is begun, and
-    checked where the record goes on.
+    table. `rule` says how the votes make a class, "plurality" or "runoff"; both are computed from one record, since it
+    keeps how every sample ranks the classes. `certificate` is "strongest" (the vote-aware one of the rule), or "paper",
+    "integer", "vote_aware" (plurality), "runoff", "runoff_vote_aware"; the weaker ones, and for a run-off those of the
+    plurality, are computed along with it, from the same votes. A vote whose two best logits differ by at most
+    `tolerance` is unsure and counts against the prediction; by default that is measured on this machine when the record
+    is begun, and checked where the record goes on.
     `batch_size` is the number of noisy inputs in one call of the network; by default what suits it. `root` is where the
     files of a named data set lie (`--data` on the command line).
 
@@ -80,7 +84,7 @@ def certify(
     >>> found.images, found.scheme.samples, [row["radius"] for row in found.table()]
     (2, 512, [0.0, 1.0])
     """
-    methods = methods_up_to(certificate)
+    chosen_certificate(certificate, rule)
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1):
         raise ECMError(f"limit = {limit!r}: write a number of images >= 1, or leave it out for all of them")
     if tolerance is not None and not (isinstance(tolerance, int | float) and 0 <= tolerance < math.inf):
@@ -113,6 +117,16 @@ def certify(
             classes=trained.classes,
             tolerance=classifier.tolerance,
         )
+        here.wait()  # nobody looks for an older record while another process begins a new one
+        header = fitting_header(header, folder / VOTES)
+        here.wait()
+        reported = chosen_certificate(certificate, rule, ranked=header.ranked)
+        methods = methods_up_to(reported)
+        if reported in RUNOFF_METHODS and not header.ranked:
+            raise CertifyError(
+                f"{folder / VOTES} holds votes alone, of an older version: they certify rule='plurality'; for a "
+                "run-off vote again, in another folder (out=...)"
+            )
         if here.leads:
             Record.create(folder / VOTES, header)
             if not home:  # only now: what belongs to another run was refused
@@ -128,10 +142,11 @@ def certify(
             "scheme": trained.scheme.fingerprint,
             "data": {"name": loaded.name, "test_digest": loaded.test.digest, "test_images": len(loaded.test)},
             "tolerance": classifier.tolerance,
-            "certificate": methods[-1],
+            "rule": "runoff" if reported in RUNOFF_METHODS else "plurality",
+            "certificate": reported,
             "radius": unit.name,
             "radii": [str(r) for r in chosen],
-            "columns": {name: text for name, text in MEANING.items() if name in methods or name not in METHODS},
+            "columns": {name: text for name, text in MEANING.items() if name in methods or name not in ALL_METHODS},
             "card": {part: value for part, value in trained.card.items() if part != "certification"},
         }
         run = _Run(trained, loaded, classifier, record, Table(folder / TABLE, trained.scheme, methods), about)
@@ -142,7 +157,7 @@ def certify(
             len(loaded.test),
             trained.scheme,
             tuple(rows.values()),
-            methods[-1],
+            reported,
             chosen,
             folder,
         )
@@ -186,12 +201,11 @@ def _execute(run: _Run, order: NDArray[np.int64], here: Workers, progress: bool)
             for group in groups:
                 began = time.perf_counter()
                 levels = split.take(group.tolist())
-                votes = classifier.votes(levels)
-                counts = classifier.counts(votes)
+                votes = classifier.rankings(levels)
                 seconds = (time.perf_counter() - began) / len(group)
                 fresh = [k for k, idx in enumerate(group.tolist()) if idx not in voted]
                 for k in fresh:
-                    writer.append(int(group[k]), digest(levels[k]), votes[k], counts[k])
+                    writer.append_rankings(int(group[k]), digest(levels[k]), votes[k], classifier.scheme.weights)
                 writer.sync()
                 for k in fresh:
                     write(int(group[k]), votes[k], levels[k].cpu().numpy(), seconds)
@@ -211,7 +225,7 @@ def _certify_voted(run: _Run, images: list[int], write: _Writer, progress: bool)
     """Rows of images whose votes are in the record already."""
     if not images:
         return
-    indices, votes = run.record.votes()
+    indices, votes = run.record.rankings() if run.record.header.ranked else run.record.votes()
     position = {int(idx): k for k, idx in enumerate(indices)}
     with progress_bar(len(images), "certificates", progress) as advance:
         for idx in images:
@@ -238,12 +252,14 @@ class _Writer:
 def make_row(
     image: tuple[int, int], votes: NDArray[Any], levels: NDArray[Any], certifiers: dict[str, Certifier], seconds: float
 ) -> Row:
-    """The row of an image (its index and label) from its votes; the certificates' time is added to `seconds`."""
+    """The row of an image (its index and label) from its votes, or packed rankings; the certificates' time is added to
+    `seconds`."""
     began = time.perf_counter()
     first = next(iter(certifiers.values()))
-    tally = Tally.of(votes, first.classes, first.scheme.weights)
+    cast = Packing.of(first.classes).votes(votes) if votes.dtype == np.uint32 else votes
+    tally = Tally.of(cast, first.classes, first.scheme.weights)
     balls = {
-        method: attrs.evolve(certifier(votes, levels), multipliers=(), scale=1)
+        method: attrs.evolve(certifier(votes, levels), multipliers=(), races=(), scale=1)
         for method, certifier in certifiers.items()
     }
     seconds = round(seconds + time.perf_counter() - began, 6)

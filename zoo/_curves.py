@@ -28,9 +28,21 @@ Floats = NDArray[np.float64]
 INK, RULE = "#1f2833", "#d3d8df"  # text and axes; grid lines
 _DARK = {INK: "#e6e9ee", RULE: "#3a414c"}
 COLORS = ("#8a94a3", "#d9822b", "#2f7fd6", "#2a9d6f", "#b0478f", "#7a5bd0", "#c24141", "#5e8f1a")
-METHOD_COLORS = {"paper": COLORS[0], "integer": COLORS[1], "vote_aware": COLORS[2]}
-METHOD_NAMES = {"paper": "paper's formula", "integer": "integer", "vote_aware": "vote-aware"}
-_LINES = {"paper": (0, (1, 1.2)), "integer": (0, (5, 1.5)), "vote_aware": "solid"}
+METHOD_COLORS = dict(zip(("paper", "integer", "vote_aware", "runoff", "runoff_vote_aware"), COLORS, strict=False))
+METHOD_NAMES = {
+    "paper": "paper's formula",
+    "integer": "integer",
+    "vote_aware": "vote-aware",
+    "runoff": "run-off",
+    "runoff_vote_aware": "run-off, vote-aware",
+}
+_LINES = {
+    "paper": (0, (1, 1.2)),
+    "integer": (0, (5, 1.5)),
+    "vote_aware": "solid",
+    "runoff": (0, (5, 1.5)),
+    "runoff_vote_aware": "solid",
+}
 
 
 def _figure(
@@ -55,8 +67,9 @@ def _figure(
 
 def steps(certification: Certification, method: str | None = None) -> tuple[Floats, Floats]:
     """Radii at which the certified accuracy drops, and its value up to and including each (a curve for `step`)."""
-    found = certification.all_radii[method or certification.certificate]
-    radii = np.array([r for r, row in zip(found, certification.rows, strict=True) if row.correct], dtype=np.float64)
+    chosen = method or certification.certificate
+    pairs = zip(certification.all_radii[chosen], certification.rows, strict=True)
+    radii = np.array([r for r, row in pairs if row.correct_by(chosen)], dtype=np.float64)
     radii = np.sort(radii[~np.isnan(radii)])
     return radii, np.arange(len(radii), 0, -1) / certification.images
 
@@ -105,7 +118,8 @@ def certified_curve(results: Certification | Mapping[str, Certification], *, nar
             one.plot(radii, 100 * share, color=color, linewidth=1.2)
             one.fill_between(radii, 0, 100 * share, color=color, alpha=0.18, linewidth=0)
         one.set(xlim=(0, end), ylabel="gain (points)")
-        one.set_ylim(0, max(1.0, one.get_ylim()[1]))
+        low, high = one.get_ylim()
+        one.set_ylim(min(0.0, low) if low < -0.5 else 0, max(1.0, high))
         axes.tick_params(labelbottom=False)
     for one in (axes, *below):
         _whole_ticks(one, first)
@@ -115,7 +129,7 @@ def certified_curve(results: Certification | Mapping[str, Certification], *, nar
 
 
 def gain(run: Certification, method: str, weakest: str, radii: Floats) -> Floats:
-    """The share of images that `method` certifies up to each of these radii and `weakest` does not."""
+    """The share of images that `method` certifies up to each of these radii, less that of `weakest`."""
     counts = [len(found) - np.searchsorted(found, radii) for found in (steps(run, m)[0] for m in (method, weakest))]
     return (counts[0] - counts[1]) / run.images
 

@@ -327,6 +327,7 @@ def _facts(found: Certification, about: dict[str, Any]) -> list[dict[str, Any]]:
         {
             "name": "Votes and versions",
             "rows": [
+                ("rule", "run-off" if found.rule == "runoff" else "plurality"),
                 ("tolerance of a vote", f"{about['tolerance']:g} (difference of the two best logits)"),
                 ("unsure votes", sum(row.unsure for row in found.rows)),
                 *_readable(card.get("versions", {})),
@@ -363,13 +364,14 @@ def _is_digest(text: object) -> bool:
 
 def _meaning(found: Certification, about: dict[str, Any]) -> list[tuple[str, str, str]]:
     """(key, name, text): explained where the name stands in the page, and all together at its end."""
+    wins = "class by the run-off" if found.rule == "runoff" else "most frequent vote"
     every = [
         ("base", "base accuracy", "the share of single votes (one evaluation of the network each) that are right"),
-        ("smoothed", "smoothed accuracy", "the share of images whose most frequent vote is right"),
+        ("smoothed", "smoothed accuracy", f"the share of images whose {wins} is right"),
         (
             "certified",
             "certified accuracy",
-            "the share of images whose most frequent vote is right at the image and at every point within the radius",
+            f"the share of images whose {wins} is right at the image and at every point within the radius",
         ),
         ("radius", "radius", f"{found.unit.name}; rounded down where it is printed, decided exactly where it counts"),
         ("paper", METHOD_NAMES["paper"], "Levine and Feizi (2022): half the margin of the votes over B, a closed ball"),
@@ -382,6 +384,18 @@ def _meaning(found: Certification, about: dict[str, Any]) -> list[tuple[str, str
             "vote_aware",
             METHOD_NAMES["vote_aware"],
             "prices every change by the votes that it can touch: an open ball, never smaller than the integer one",
+        ),
+        (
+            "runoff",
+            METHOD_NAMES["runoff"],
+            "the two most frequent votes meet in a second round, in which every sample is for the one that it ranks "
+            "higher (after Rezaei and others, 2023): an open ball, from the counts of both rounds. The lines of the "
+            "plurality are about the most frequent vote, from the same evaluations",
+        ),
+        (
+            "runoff_vote_aware",
+            METHOD_NAMES["runoff_vote_aware"],
+            "prices every change by what it can do in both rounds: an open ball, never smaller than the run-off's",
         ),
         (
             "assumption",

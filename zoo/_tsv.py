@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smoothing._certificates import Certificate, Threat
+from smoothing._certificates import RUNOFF_METHODS, Certificate, Threat
 from smoothing._certificates._certify import diameter
 from zoo._certification import Row, Unit
 from zoo._errors import ModelError
@@ -21,12 +21,13 @@ from zoo._errors import ModelError
 if TYPE_CHECKING:
     from smoothing import Scheme
 
-COLUMNS = ("idx", "label", "predict", "radius", "correct", "time", "votes", "hits", "unsure")
+OLDER = ("idx", "label", "predict", "radius", "correct", "time", "votes", "hits", "unsure")
+COLUMNS = (*OLDER, "rule", "method", "plurality")
 
 MEANING = {
     "idx": "index of the image in the test split",
     "label": "true class",
-    "predict": "the smoothed classifier's class: plurality of the votes, ties to the smaller index",
+    "predict": "the smoothed classifier's class by the rule, ties to the smaller index",
     "radius": "certified radius by the chosen certificate, rounded down; every point at this distance or nearer gets "
     "the class `predict`. nan: no certificate; inf: no point at all gets another class",
     "correct": "1 if predict = label",
@@ -34,9 +35,15 @@ MEANING = {
     "votes": "total weight B of the votes",
     "hits": "weight of the votes for the true class; base accuracy is the mean of hits/votes",
     "unsure": "weight of the votes too close to call, which count against the prediction in every certificate",
+    "rule": "how the votes make the class `predict`: plurality (most votes) or runoff (of the two classes with most "
+    "votes the one that more samples rank higher)",
+    "method": "the first certificate of that rule that reaches the radius",
+    "plurality": "the class with most votes, which the certificates of the plurality are about",
     "paper": "exact ball in metric distance by the published formula: <=r closed, <r open, all: everything, none",
     "integer": "the same by the integer certificate",
     "vote_aware": "the same by the vote-aware certificate",
+    "runoff": "the same for the class of a run-off, by counts",
+    "runoff_vote_aware": "the same for the class of a run-off, by the vote-aware certificate",
 }
 
 
@@ -69,10 +76,11 @@ class Table:
     def __init__(self, path: Path, scheme: Scheme, methods: tuple[str, ...]) -> None:
         self.path, self.scheme, self.methods = path, scheme, methods
         self._unit = Unit.of(scheme.metric, pixel=scheme.pixel)
-        self._header = "\t".join([*COLUMNS, *methods])
+        self._header, self._older = ("\t".join([*columns, *methods]) for columns in (COLUMNS, OLDER))
 
     def read(self) -> dict[int, Row]:
-        """The complete rows on disk by image index; {} if there is no table or one with other columns."""
+        """The complete rows on disk by image index; {} if there is no table or one with other columns. Tables of a
+        plurality that an older version wrote, without a column for the rule, are read too."""
         try:
             text = self.path.read_text(encoding="ascii")
         except FileNotFoundError:
@@ -80,22 +88,23 @@ class Table:
         except (OSError, UnicodeDecodeError) as error:
             raise ModelError(f"{self.path} cannot be read ({error}): delete it and certify again") from error
         header, *lines = text[: text.rfind("\n") + 1].splitlines() or [""]
-        if header != self._header:
+        if header not in (self._header, self._older):
             return {}
         try:
-            rows = [self._parse(line) for line in lines]
+            rows = [self._parse(line, COLUMNS if header == self._header else OLDER) for line in lines]
         except (ValueError, ZeroDivisionError) as error:
             raise ModelError(f"{self.path} holds a damaged row ({error}): delete it and certify again") from error
         return {row.idx: row for row in rows}
 
-    def _parse(self, line: str) -> Row:
+    def _parse(self, line: str, columns: tuple[str, ...]) -> Row:
         cells = line.split("\t")
-        if len(cells) != len(COLUMNS) + len(self.methods):
+        if len(cells) != len(columns) + len(self.methods):
             raise ValueError(f"{len(cells)} cells: {line[:60]!r}")
         idx, label, predict = (int(cell) for cell in cells[:3])
+        plurality = int(cells[columns.index("plurality")]) if "plurality" in columns else predict
         balls = {
-            method: _ball(cell, predict, method, self.scheme)
-            for method, cell in zip(self.methods, cells[len(COLUMNS) :], strict=True)
+            method: _ball(cell, predict if method in RUNOFF_METHODS else plurality, method, self.scheme)
+            for method, cell in zip(self.methods, cells[len(columns) :], strict=True)
         }
         hours, minutes, seconds = cells[5].split(":")
         return Row(
@@ -119,4 +128,5 @@ class Table:
         time = f"{int(minutes) // 60}:{int(minutes) % 60:02d}:{seconds:09.6f}"
         cells: list[object] = [row.idx, row.label, row.predict, radius, int(row.correct), time]
         cells += [self.scheme.total, row.hits, row.unsure]
+        cells += [row.balls[self.methods[-1]].rule, row.method, row.balls[self.methods[0]].prediction]
         return "\t".join(map(str, [*cells, *(ball_text(row.balls[m]) for m in self.methods)])) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 import flint
@@ -15,12 +15,16 @@ from numpy.typing import ArrayLike
 from ecm._errors import ECMError
 from ecm._expression import Num
 from smoothing._certificates._power import root_below
+from smoothing._errors import VoteError
+from smoothing._rule import Rule
 
 if TYPE_CHECKING:
     from ecm._metric import ECM
     from ecm._profile import Profile
+    from smoothing._scheme import Scheme
 
 Threat = Literal["features", "pixels"]
+RUNOFF_METHODS = ("runoff", "runoff_vote_aware")
 COST_SCALE = 1 << 40
 _PRECISIONS = (64, 256, 1024, 4096)
 
@@ -37,7 +41,8 @@ class Certificate:
     pixel share their outcomes and changing one pixel costs min(g(1), sum over its channels of g).
 
     `multipliers` and `scale` are what a vote-aware certificate needs to be checked again: for every rival that was
-    examined the integer m of the dual bound, in units of 1/`scale` a vote (None: that rival can never win).
+    examined the integer m of the dual bound, in units of 1/`scale` a vote (None: that rival can never win). `races` is
+    the same for a run-off: (kind, class, class, m) for every race that was priced.
 
     >>> from ecm import ECM
     >>> from fractions import Fraction
@@ -59,6 +64,12 @@ class Certificate:
     everywhere: bool = False
     multipliers: tuple[tuple[int, int | None], ...] = attrs.field(default=(), repr=False)
     scale: int = attrs.field(default=1, repr=False)
+    races: tuple[tuple[str, int, int, int | None], ...] = attrs.field(default=(), repr=False)
+
+    @property
+    def rule(self) -> Rule:
+        """The rule of the smoothed classifier whose class is certified."""
+        return "runoff" if self.method in RUNOFF_METHODS else "plurality"
 
     @property
     def exists(self) -> bool:
@@ -217,6 +228,14 @@ class Certificate:
                 n = math.floor(self.radius / top)
                 count = min(count, n if self.closed or n * top < self.radius else n - 1)
         return max(count, 0)
+
+
+def check_threat(threat: object, scheme: Scheme) -> None:
+    """Raise VoteError unless a certificate under this scheme may speak of this threat."""
+    if threat not in get_args(Threat):
+        raise VoteError(f"threat = {threat!r} is unknown; write one of {', '.join(get_args(Threat))}")
+    if threat == "pixels" and not scheme.pixel:
+        raise VoteError("threat = 'pixels' needs a scheme whose channels share offsets: Scheme(..., pixel=True)")
 
 
 def rational(profile: Profile, k: int, q: int) -> Fraction | None:

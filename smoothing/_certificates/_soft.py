@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smoothing._certificates._certificate import Certificate, Threat
-from smoothing._certificates._certify import check_threat, checked_levels, diameter
+from smoothing._certificates._certificate import Certificate, Threat, check_threat
+from smoothing._certificates._certify import checked_levels, diameter
 from smoothing._certificates._vote_aware import VoteAware
 from smoothing._errors import VoteError
 

@@ -335,13 +335,15 @@ def test_near_ties_count_against_the_winner_of_a_runoff() -> None:
 
 
 def test_runoff_and_its_ball() -> None:
-    """M changes are needed, so the open ball of radius M/B holds; unsure votes leave none."""
+    """M changes are needed, so the open ball of radius M/B holds; unsure votes all count against the winner."""
     scheme = Scheme.l1(3, shape=(2,), q=4)
     rankings = tuple([(0, 1, 2)] * 7 + [(1, 0, 2)] * 3 + [(2, 0, 1)] * 2)
     counts, pairs = tabulate(rankings, 3)
     found = certify_runoff(counts, pairs, scheme)
     assert (found.prediction, found.radius, found.closed) == (0, Fraction(4, 12), False)
-    assert certify_runoff([6, 3, 2], pairs, scheme, unsure=1).radius is None
+    assert certify_runoff([6, 3, 2], pairs, scheme, unsure=1).radius == Fraction(3, 12)
+    unsure = [[0, 5, 5], [3, 0, 5], [2, 2, 0]]
+    assert certify_runoff([5, 3, 2], unsure, scheme, unsure=2).radius is None
     with pytest.raises(VoteError, match="12"):
         certify_runoff([6, 3, 2], pairs, scheme)
     with pytest.raises(VoteError, match="one of the two"):

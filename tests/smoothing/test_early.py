@@ -16,6 +16,7 @@ from ecm._metric import ECM
 from smoothing._certificates import certify
 from smoothing._early import asking_order, decide, needed, vote_chunks
 from smoothing._errors import VoteError
+from smoothing._ranking import pack_logits, pack_orders
 from smoothing._scheme import Scheme
 from smoothing.strategies import small_schemes
 
@@ -200,3 +201,43 @@ def test_large_weights_are_counted_exactly() -> None:
     for need, certified in ((budget - 7, True), (budget - 6, False)):
         wanted = lambda ball, need=need: ball.covers(Fraction(need - 1, 2 * budget))  # noqa: E731
         assert decide([votes], scheme, 2, wanted, certificate="paper").certified is certified
+
+
+@st.composite
+def rankings(draw: st.DrawFn, most: int = 24) -> tuple[Scheme, np.ndarray, int]:
+    """A scheme, a ranking per sample (some with near gaps), and the number of classes."""
+    scheme = draw(small_schemes(max_budget=most))
+    classes = draw(st.integers(2, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    logits = rng.integers(0, draw(st.sampled_from([4, 40])), size=(scheme.samples, classes)).astype(float)
+    logits[:, 0] += draw(st.sampled_from([0.0, 2.0, 10.0]))
+    return scheme, pack_logits(logits, draw(st.sampled_from([0.0, 1.0]))), classes
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    election=rankings(),
+    radius=st.fractions(0, 1, max_denominator=60),
+    label=st.none() | st.integers(0, 1),
+    chunk=st.integers(1, 9),
+)
+def test_a_runoff_is_decided_as_by_its_full_vote(
+    election: tuple[Scheme, np.ndarray, int], radius: Fraction, label: int | None, chunk: int
+) -> None:
+    """Any radius, chunk, label and weights, near-ties included."""
+    scheme, codes, classes = election
+    full = certify(codes, None, scheme, classes, certificate="runoff")
+    expected = full.covers(radius) and label in (None, full.prediction)
+    chunks = [codes[i : i + chunk] for i in range(0, len(codes), chunk)]
+    found = decide(chunks, scheme, classes, lambda ball: ball.covers(radius), certificate="runoff", label=label)
+    assert found.certified is expected
+    assert found.prediction == (full.prediction if expected else None)
+    assert found.decisive <= found.evaluated < found.decisive + chunk
+
+
+def test_a_clear_runoff_takes_half_of_the_samples() -> None:
+    """As a clear plurality does."""
+    scheme = Scheme.l1(25, shape=(2,), q=4)
+    codes = pack_orders([[0, 1, 2]] * 100)
+    found = decide([codes], scheme, 3, lambda ball: ball.covers(0), certificate="runoff")
+    assert (found.certified, found.decisive, found.samples) == (True, 50, 100)

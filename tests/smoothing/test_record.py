@@ -40,17 +40,19 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_what_is_read_is_what_was_voted(tmp_path: Path) -> None:
-    """Indices, votes, counts and image digests come back as they were; one byte a sample is stored."""
+    """Indices, votes, rankings, counts and image digests come back as they were; a vote takes one byte, a ranking
+    four."""
     smoothed = classifier()
     record = vote_dataset(smoothed, IMAGES, tmp_path / "votes", indices=[5, 2, 8], model="hash")
     index, votes = Record.open(tmp_path / "votes").votes()
     assert index.tolist() == [2, 5, 8]
     assert votes.dtype == np.uint8
     assert np.array_equal(votes, smoothed.votes(IMAGES[[2, 5, 8]]))
+    assert np.array_equal(record.rankings()[1], smoothed.rankings(IMAGES[[2, 5, 8]]))
     rows = record.read()
     assert np.array_equal(rows["counts"], smoothed.counts(votes))
     assert bytes(rows["digest"][1]).hex() == digest(IMAGES[5])
-    assert (tmp_path / "votes" / "rank-00000.rows").stat().st_size == 3 * (8 + 32 + 8 + 3 * 8 + 4)
+    assert (tmp_path / "votes" / "rank-00000.rows").stat().st_size == 3 * (8 + 32 + 8 + 3 * 8 + 4 * 8 + 4)
 
 
 @pytest.mark.parametrize("batch_size", [1, 40])
@@ -135,7 +137,7 @@ def test_ranks_share_the_images(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="rank 3 of 3"):
         vote_dataset(smoothed, IMAGES, tmp_path / "three", rank=3, ranks=3, model="hash")
     with three.writer(3) as writer:
-        writer.append(0, digest(IMAGES[0]), np.zeros(8, dtype=np.uint8), np.array([8, 0, 0]))
+        writer.append_rankings(0, digest(IMAGES[0]), np.zeros(8, dtype=np.uint32), None)
     with pytest.raises(RecordError, match="two ranks"):
         three.read()
 

@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
+from smoothing._rule import DEFAULT_RULE
 from zoo._cli._options import AsJSON, DataRoot, Device, ModelName, Radii, print_json, speaks
+
+DEFAULT = str(DEFAULT_RULE)
 
 
 class Certificate(StrEnum):
@@ -18,6 +21,15 @@ class Certificate(StrEnum):
     paper = "paper"
     integer = "integer"
     vote_aware = "vote_aware"
+    runoff = "runoff"
+    runoff_vote_aware = "runoff_vote_aware"
+
+
+class Rule(StrEnum):
+    """How the votes make a class."""
+
+    plurality = "plurality"
+    runoff = "runoff"
 
 
 def certify(
@@ -31,6 +43,13 @@ def certify(
         int | None, typer.Option("--limit", "-n", min=1, help="How many test images.", show_default="all")
     ] = None,
     radius: Radii = None,
+    rule: Annotated[
+        Rule | None,
+        typer.Option(
+            help="How the votes make a class: the class with most votes, or a run-off between the first two.",
+            show_default=DEFAULT,
+        ),
+    ] = None,
     certificate: Annotated[Certificate, typer.Option(help="The certificate whose radius is reported.")] = (
         Certificate.strongest
     ),
@@ -57,6 +76,8 @@ def certify(
 
         ecm certify runs/cifar10-l0.5-a18 --limit 500 -r 10 -r 20 -r 30 --report
 
+        ecm certify runs/digits-l0.5-a3 --rule runoff
+
         torchrun --nproc-per-node 8 -m zoo certify runs/cifar10-l0.5-a18
     """
     from zoo._certify import certify as run
@@ -66,6 +87,7 @@ def certify(
         dataset,
         limit=limit,
         radii=radius,
+        rule=None if rule is None else rule.value,
         certificate=certificate.value,
         tolerance=tolerance,
         batch_size=batch_size,

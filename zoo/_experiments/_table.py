@@ -171,7 +171,7 @@ def certified_images(run: Certification, p: Fraction, radius: Fraction, method: 
         reached = ball.l1_to_lp(p)
         return reached is not None and reached >= radius
 
-    return frozenset(row.idx for row in run.rows if row.correct and covers(row.balls[method]))
+    return frozenset(row.idx for row in run.rows if row.correct_by(method) and covers(row.balls[method]))
 
 
 def read_trained(folder: Path) -> Trained:
