@@ -104,6 +104,12 @@ class Outcomes:
         """The row of `distinct` that each outcome 0..budget-1 uses; those without a divider give `distinct.finite`."""
         return np.minimum(ids, self.finite)
 
+    @property
+    def dividers(self) -> Ints:
+        """How many dividers each finite outcome carries, [finite]."""
+        sizes = np.diff(self.distinct.starts)
+        return np.asarray(sizes[self.distinct_of(np.arange(self.finite))], dtype=np.int64)
+
     def rows(self) -> Iterator[Ints]:
         """The divider gaps of every finite outcome."""
         for a, b in zip(self.starts[:-1], self.starts[1:], strict=True):

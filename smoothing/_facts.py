@@ -40,11 +40,11 @@ def facts_of(scheme: Scheme) -> dict[str, Any]:
     - `costs`: floor(scale * g(k/q)), k = 0..q, by component.
 
     >>> from smoothing import Scheme
-    >>> facts = facts_of(Scheme.l1(2, shape=(3,), q=4, order="published"))
+    >>> facts = facts_of(Scheme.l1(2, shape=(3,), q=4, coupling="independent", order="published"))
     >>> facts["metric"], facts["widths"], facts["positions"], len(facts["offsets"])
     (['z/2'], [[[4, 1]]], [[0, 1, 2, 3]], 3)
     """
-    coupling = scheme.coupling if scheme.coupling in ("permutation", "global") else "cyclic"
+    coupling = "cyclic" if scheme.cyclic else scheme.coupling
     outcomes, scale = scheme.design.outcomes, cost_scale(scheme.total)
     periodic = [part.weights for part in outcomes if isinstance(part, PeriodicOutcomes)]
     listed = len(periodic) < len(outcomes)

@@ -144,7 +144,7 @@ class Noise:
 
     def _rows(self, samples: Tensor, feature: Tensor | None = None) -> Tensor:
         """Start of the row of every feature at every sample, [S, features]."""
-        if self.scheme.coupling == "cyclic":
+        if self.scheme.cyclic:
             place = self._first + self._offset
             return _look(
                 self._starts, samples.to(self._position)[:, None] + (place if feature is None else place[feature])

@@ -139,11 +139,14 @@ def _weighed(part: Any, ids: Ints, weights: Ints | None) -> Ints:
 def _schemes(setting: Setting, shape: tuple[int, ...]) -> Iterator[tuple[str, Scheme]]:
     """Every coupling and order that the metric allows, for inputs of that shape."""
     design = setting.design
-    yield "cyclic interleaved", Scheme(design, shape, seed=setting.seed)
-    yield "cyclic published", Scheme(design, shape, order="published", seed=setting.seed)
+    yield "spread", Scheme(design, shape, seed=setting.seed)
+    yield "spread interleaved", Scheme(design, shape, order="interleaved", seed=setting.seed)
+    yield "independent interleaved", Scheme(design, shape, coupling="independent", seed=setting.seed)
+    yield "independent published", Scheme(design, shape, coupling="independent", order="published", seed=setting.seed)
     yield "permutation", Scheme(design, shape, coupling="permutation", seed=setting.seed)
     if len(design.outcomes) == 1:
-        yield "cyclic pixel", Scheme(design, shape, pixel=True, seed=setting.seed)
+        yield "spread pixel", Scheme(design, shape, pixel=True, seed=setting.seed)
+        yield "independent pixel", Scheme(design, shape, coupling="independent", pixel=True, seed=setting.seed)
         periodic = setting.metric.design(design.budget, design.q, kind="periodic")
         yield "global", Scheme(periodic, shape, coupling="global", seed=setting.seed)
 

@@ -28,7 +28,6 @@ from smoothing._scheme import Scheme
 from smoothing.strategies import small_schemes
 
 METHODS = ("paper", "integer", "vote_aware")
-INDEPENDENT: Any = "cyclic"
 
 
 def written(scheme: Scheme, seed: int, method: str, classes: int = 3) -> tuple[dict[str, object], str, bytes, bytes]:
@@ -44,7 +43,11 @@ def written(scheme: Scheme, seed: int, method: str, classes: int = 3) -> tuple[d
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(scheme=small_schemes(couplings=("cyclic",)), seed=st.integers(0, 2**32), method=st.sampled_from(METHODS))
+@given(
+    scheme=small_schemes(couplings=("spread", "independent")),
+    seed=st.integers(0, 2**32),
+    method=st.sampled_from(METHODS),
+)
 def test_the_checker_accepts_every_certificate(scheme: Scheme, seed: int, method: str) -> None:
     """Cyclic and pixel schemes, every method."""
     checker.check(*written(scheme, seed, method))
@@ -58,7 +61,11 @@ def test_certificates_from_counts_are_checked_for_every_coupling(scheme: Scheme,
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(scheme=small_schemes(couplings=("cyclic",)), seed=st.integers(0, 2**32), method=st.sampled_from(METHODS))
+@given(
+    scheme=small_schemes(couplings=("spread", "independent")),
+    seed=st.integers(0, 2**32),
+    method=st.sampled_from(METHODS),
+)
 def test_the_checker_rejects_a_larger_ball(scheme: Scheme, seed: int, method: str) -> None:
     """However little is added; unless no rival can ever win, which is a ball without an outside."""
     found, *files = written(scheme, seed, method)
@@ -122,7 +129,7 @@ def with_right_digest(
 def test_the_facts_of_another_scheme_are_not_taken_for_this_one() -> None:
     """They differ in offsets and lists alone, and the ball of one reaches beyond where the other flips."""
     design = ECM.from_expr("z").design(12, q=3)
-    one, other = (Scheme(design, (2,), coupling=INDEPENDENT, seed=seed) for seed in (22, 26))
+    one, other = (Scheme(design, (2,), coupling="independent", seed=seed) for seed in (22, 26))
     votes, image = np.array([1] * 10 + [0, 0], dtype=np.uint8), np.array([0, 3])
     ball, shared = Certifier(other, 2)(votes, image), scheme_facts(other)
     text = certificate_document(ball, votes, image, other, classes=2, shared=shared)

@@ -81,7 +81,7 @@ def test_published_order_is_the_plain_list() -> None:
 
 def test_every_choice_changes_the_fingerprint() -> None:
     """Two schemes that smooth differently have different fingerprints."""
-    scheme = Scheme.l1(2, shape=(2, 2, 2), q=4)
+    scheme = Scheme.l1(2, shape=(2, 2, 2), q=4, coupling="independent")
     changes = [
         {"design": Scheme.l1(3, shape=(1,), q=4).design},
         {"shape": (2, 4)},
@@ -98,7 +98,7 @@ def test_every_choice_changes_the_fingerprint() -> None:
 
 def test_an_altered_file_is_refused() -> None:
     """A scheme whose stored fingerprint does not belong to its content is not read."""
-    text = Scheme.l1(2, shape=(2,), q=4).to_json()
+    text = Scheme.l1(2, shape=(2,), q=4, coupling="independent").to_json()
     with pytest.raises(SchemeError, match="fingerprint"):
         Scheme.from_json(text.replace('"seed": 0', '"seed": 1'))
 
