@@ -59,6 +59,19 @@ def refuse(number: str) -> None:
     raise Rejected(f"{number} is not an integer")
 
 
+def fraction(text: str) -> Fraction:
+    """An exact number; no exponents, with which a short text could name a number that fills the memory.
+
+    >>> fraction("3/8"), fraction("1e9")
+    Traceback (most recent call last):
+        ...
+    smoothing.checker.Rejected: 1e9 is not a ratio of integers
+    """
+    if not re.fullmatch(r"\d{1,400}(/\d{1,400})?", text, re.ASCII):
+        raise Rejected(f"{text[:40]} is not a ratio of integers")
+    return Fraction(text)
+
+
 def integers(data: bytes, size: int) -> list[int]:
     """Unsigned little-endian integers of `size` bytes each.
 
@@ -80,7 +93,8 @@ def power(text: str) -> tuple[Fraction, Fraction] | None:
     ((Fraction(1, 2), Fraction(1, 18)), (Fraction(0, 1), Fraction(1, 4)), None)
     """
     # As Python reads it: z**1/2 is half of z, the root is z**(1/2).
-    form = r"(?:(\d+)\*)?(?:z(?:\*\*(?:(\d+)|\((\d+/\d+)\)))?|(sign\(z\)))(?:/(\d+))?"
+    n, small = r"(\d{1,40})", r"\d{1,3}"  # larger ones would take forever
+    form = rf"(?:{n}\*)?(?:z(?:\*\*(?:({small})|\(({small}/{small})\)))?|(sign\(z\)))(?:/{n})?"
     found = re.fullmatch(form, text, re.ASCII)
     if found is None:
         return None
@@ -96,7 +110,7 @@ def floors(text: str, scale: int, q: int) -> list[int] | None:
     ([0, 2, 3, 4, 5], [0, 5, 7])
     """
     if text.startswith("["):  # a table of exact values on its own grid, of which q takes every step-th
-        values = [Fraction(value) for value in text.strip("[]").split(",")]
+        values = [fraction(value.strip()) for value in text.strip("[]").split(",")]
         if (len(values) - 1) % q:
             raise Rejected(f"a table of {len(values)} values has none at k/{q}")
         return [scale * v.numerator // v.denominator for v in values[:: (len(values) - 1) // q]]
@@ -185,6 +199,8 @@ def check_design(facts: dict[str, Any]) -> None:
         raise Rejected("q, the budget, the scale and the shape are positive")
     lists = facts["rows"] if facts["widths"] is None else facts["widths"]
     for component, (text, rows, costs) in enumerate(zip(facts["metric"], lists, facts["costs"], strict=True)):
+        if len(costs) != q + 1:
+            raise Rejected(f"{len(costs)} costs of g = {text} for {q + 1} distances")
         exact, caps = floors(text, scale, q), floors(text, budget, q)
         if exact is None or caps is None:
             if scale < budget << 10:
@@ -196,7 +212,7 @@ def check_design(facts: dict[str, Any]) -> None:
                     print(f"on trust: {budget} * g({k}/{q}) >= {cap}")
         else:
             demand(costs == exact, f"the costs are {scale} * ({text}), rounded down")
-        if len(costs) != q + 1 or costs[0] != 0 or sorted([*costs, scale]) != [*costs, scale]:
+        if costs[0] != 0 or sorted([*costs, scale]) != [*costs, scale]:
             raise Rejected(f"the {q + 1} costs of g = {text} do not rise from 0 to {scale} at most")
         if facts["widths"] is None:
             finite = len(rows)
@@ -244,6 +260,8 @@ def check_coupling(facts: dict[str, Any]) -> list[int]:
             demand(own, f"{sites} sites have an offset in 0..{budget - 1}")
         return [1] * budget
     (widths,) = facts["widths"]
+    if sum(width for width, _ in widths) > len(weights):
+        raise Rejected(f"{len(weights)} weights are not those of all offsets of the widths")
     expected = [[width, phase, times] for width, times in widths for phase in range(width)]
     rest = budget - sum(times for _, _, times in expected)
     expected += [[0, 0, rest]] * (rest > 0)
@@ -341,8 +359,9 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
         len(levels) == len(components(facts)) and max(levels) <= facts["q"], "the image has the shape and levels meant"
     )
     check_design(facts)
+    samples = facts["weights"] if facts["coupling"] == "global" else range(facts["budget"])
+    demand(len(votes) == len(samples), f"{len(votes)} votes, all there are")
     weights = check_coupling(facts)
-    demand(len(votes) == len(weights), f"{len(votes)} votes, all there are")
     unsure_code = 256**size - 1
     known = classes >= 2 and all(v < classes or v == unsure_code for v in votes)
     demand(known, f"votes are classes 0..{classes - 1}, at least two, or unsure")
@@ -360,7 +379,7 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
         return
     pixels = document["threat"] == "pixels" and facts["pixel"] and len(facts["metric"]) == 1
     demand(document["threat"] == "features" or pixels, "the threat fits")
-    radius, closed, budget = Fraction(document["radius"]), document["ball"] == "closed", facts["budget"]
+    radius, closed, budget = fraction(document["radius"]), document["ball"] == "closed", facts["budget"]
     demand(document["ball"] in ("open", "closed"), f"the ball is {document['ball']}")
     if document["everywhere"]:
         tops = [facts["costs"][c][-1] + 1 for c in components(facts)]
