@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -10,7 +11,11 @@ from pathlib import Path
 import numpy as np
 import platformdirs
 
+from ecm._errors import ECMError
+from ecm._npz import read_arrays
 from ecm._outcomes import Outcomes
+
+_HEADERS = 4096  # bytes that the names and types of the arrays take
 
 
 def cache_folder() -> Path | None:
@@ -28,15 +33,24 @@ def cache_folder() -> Path | None:
     return Path(chosen) if chosen else None
 
 
-def recall(key: str) -> Outcomes | None:
-    """The outcomes stored under `key`; None if there are none or the file is damaged (it is then built again)."""
+def recall(key: str, dividers: int, outcomes: int) -> Outcomes | None:
+    """The outcomes stored under `key`, if they are as they were stored; None otherwise (they are then found again).
+
+    `dividers` and `outcomes` bound what may be there, so that a small file cannot unpack to a large one. The file says
+    under which key its rows were found and has their digest: an entry that was renamed, edited or cut is not used. Nor
+    is one that another user wrote, since nothing but the search itself could tell good rows from poor ones.
+    """
     folder = cache_folder()
     if folder is None:
         return None
     try:
-        with np.load(folder / "designs" / f"{key}.npz", allow_pickle=False) as file:
-            return Outcomes(int(file["q"]), int(file["budget"]), file["starts"], file["gaps"])
-    except Exception:  # a cache may not fail: zip, zlib, numpy and Outcomes each raise their own on damaged bytes
+        path = folder / "designs" / f"{key}.npz"
+        if not _ours(path):
+            return None
+        arrays = read_arrays(path, most=8 * (dividers + outcomes + 1) + _HEADERS)
+        found = Outcomes(int(arrays["q"]), int(arrays["budget"]), arrays["starts"], arrays["gaps"])
+        return found if bytes(arrays["digest"]) == _digest(key, found) else None
+    except (OSError, ECMError, KeyError, ValueError, TypeError, OverflowError):  # a cache may not fail
         return None
 
 
@@ -55,9 +69,27 @@ def remember(key: str, outcomes: Outcomes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 np.savez_compressed(
-                    file, q=outcomes.q, budget=outcomes.budget, starts=outcomes.starts, gaps=outcomes.gaps
+                    file,
+                    q=outcomes.q,
+                    budget=outcomes.budget,
+                    starts=outcomes.starts,
+                    gaps=outcomes.gaps,
+                    digest=np.frombuffer(_digest(key, outcomes), dtype=np.uint8),
                 )
             Path(name).replace(place / f"{key}.npz")
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+
+
+def _digest(key: str, outcomes: Outcomes) -> bytes:
+    hashed = hashlib.sha256(f"{key} {outcomes.q} {outcomes.budget} {outcomes.finite}".encode())
+    hashed.update(outcomes.starts.astype("<i8").tobytes() + outcomes.gaps.astype("<i8").tobytes())
+    return hashed.digest()
+
+
+def _ours(path: Path) -> bool:
+    """Whether the file is the user's own, or the system administrator's."""
+    if not hasattr(os, "getuid"):  # Windows, where the cache folder is the user's
+        return True
+    return path.stat().st_uid in (os.getuid(), 0)

@@ -40,7 +40,7 @@ def construct(caps: Ints, target: Floats, seed: int = 0, effort: Effort = "fast"
     q, budget = len(caps) - 1, int(caps[-1])
     goal = np.maximum(np.rint(target * GRAIN) / GRAIN, caps)  # the last bits of a float must not change a design
     key = _key(caps, goal, seed, steps)
-    known = recall(key)
+    known = recall(key, dividers=q * int(caps[1]), outcomes=budget)
     if known is not None and (known.q, known.budget) == (q, budget) and bool((known.most <= caps).all()):
         return known
     found = greedy(caps, goal)

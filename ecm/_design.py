@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from ecm._construct import LARGEST_SEARCH, VERSION, Effort, construct, steps_for
 from ecm._errors import DesignError, ECMError
+from ecm._npz import read_arrays
 from ecm._outcomes import Outcomes, whole
 
 if TYPE_CHECKING:
     from ecm._metric import ECM
 
 Kind = Literal["aperiodic", "periodic"]
-FORMAT = "ecm-design-1"
+FORMAT = "ecm-design-2"
+LARGEST_FILE = 1 << 27  # bytes that a saved design may unpack to: 16 million dividers
 
 
 def _frozen_weights(
@@ -158,14 +160,20 @@ class Design:
 
     @cached_property
     def fingerprint(self) -> str:
-        """sha256 (hex) over the metric's canonical JSON, q, budget and all rows; provenance does not count."""
+        """sha256 (hex) over the metric's canonical JSON, q, budget and all rows, or for a periodic design its weights;
+        provenance does not count."""
         head = {
             "format": FORMAT,
             "metric": json.loads(self.metric.to_json()),
             "q": self.q,
             "budget": self.budget,
+            "weights": None
+            if self.weights is None
+            else [sorted((j, w) for j, w in m.items() if w) for m in self.weights],
         }
         digest = hashlib.sha256(json.dumps(head, sort_keys=True, separators=(",", ":")).encode())
+        if self.weights is not None:
+            return digest.hexdigest()
         for outcomes in self.outcomes:
             digest.update(len(outcomes.starts).to_bytes(8, "little") + len(outcomes.gaps).to_bytes(8, "little"))
             digest.update(outcomes.starts.astype("<i8").tobytes() + outcomes.gaps.astype("<i8").tobytes())
@@ -221,10 +229,10 @@ class Design:
         """The content of the npz file that `save` writes."""
         arrays: dict[str, NDArray[Any]] = {"header": np.array(json.dumps(self._header()))}
         for i, outcomes in enumerate(self.outcomes):
-            arrays[f"starts{i}"] = outcomes.starts
-            arrays[f"gaps{i}"] = outcomes.gaps
             if self.weights is not None:
                 arrays[f"weights{i}"] = np.array(sorted(self.weights[i].items()), dtype=np.int64).reshape(-1, 2)
+            else:
+                arrays |= {f"starts{i}": outcomes.starts, f"gaps{i}": outcomes.gaps}
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         return buffer.getvalue()
@@ -233,20 +241,21 @@ class Design:
     def load(cls, path: str | Path) -> Design:
         """Read what `save` wrote; everything is verified again. Raises DesignError if the file is damaged."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
+            arrays = read_arrays(path, most=LARGEST_FILE)
             data = _parse(str(arrays["header"]))
-            count = sum(name.startswith("starts") for name in arrays)
-            lists = [
-                Outcomes(data["q"], data["budget"], arrays[f"starts{i}"], arrays[f"gaps{i}"]) for i in range(count)
-            ]
             maps = None
             if data["kind"] == "periodic":
-                maps = [dict(arrays[f"weights{i}"].tolist()) for i in range(count)]
+                maps = [dict(arrays[f"weights{i}"].tolist()) for i in range(len(arrays) - 1)]
+                lists = [Outcomes.from_weights(m, data["q"], data["budget"]) for m in maps]
+            else:
+                lists = [
+                    Outcomes(data["q"], data["budget"], arrays[f"starts{i}"], arrays[f"gaps{i}"])
+                    for i in range(len(arrays) // 2)
+                ]
             return cls._from_header(data, lists, maps)
         except (FileNotFoundError, ECMError):
             raise
-        except Exception as error:  # zip, zlib, numpy and json each raise their own on damaged bytes
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             raise DesignError(f"{path} is not a readable design file ({error}): build the design again") from error
 
     @classmethod

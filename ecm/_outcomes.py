@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from ecm._errors import DesignError
 
 Ints = NDArray[np.int64]
-LARGEST_Q = 1 << 24
+LARGEST_Q = 1 << 16  # 16-bit levels; every object on a grid has tables of q + 1 exact numbers
 LARGEST_BUDGET = 1 << 50  # sums of weights stay exact, in int64 and as doubles
+LARGEST_LISTING = 1 << 26  # dividers that are written out, 8 bytes each
 
 
 def whole(value: object) -> int:
@@ -51,10 +52,7 @@ class Outcomes:
     gaps: Ints = attrs.field(converter=_integers)
 
     def __attrs_post_init__(self) -> None:
-        if not 1 <= self.q <= LARGEST_Q:
-            raise DesignError(f"q = {self.q}: a grid needs at least one gap, q >= 1, and at most {LARGEST_Q}")
-        if self.budget > LARGEST_BUDGET:
-            raise DesignError(f"budget = {self.budget}: a list has at most {LARGEST_BUDGET} outcomes")
+        check_sizes(self.q, self.budget)
         if not len(self.starts):
             raise DesignError("starts is empty: it begins with 0 and has one more entry than there are finite outcomes")
         if not 0 <= self.finite <= self.budget:
@@ -85,15 +83,7 @@ class Outcomes:
         >>> Outcomes.from_weights({1: 1, 2: 1}, q=4, budget=5)
         Outcomes(q=4, budget=5, finite=3, infinite=2, dividers=8)
         """
-        rows: list[Ints] = []
-        used = sum(width * count for width, count in weights.items())
-        if used > budget:
-            raise DesignError(f"the widths need {used} outcomes, more than the budget of {budget}; lower a weight")
-        for width in sorted(weights):
-            if not 1 <= width <= q or weights[width] < 0:
-                raise DesignError(f"weight {weights[width]} at width {width}: widths are 1..{q}, weights are >= 0")
-            rows.extend([np.arange(s + 1, q + 1, width) for s in range(width)] * weights[width])
-        return cls.from_rows(rows, q, budget)
+        return PeriodicOutcomes(q, budget, weights)
 
     @property
     def finite(self) -> int:
@@ -104,6 +94,21 @@ class Outcomes:
     def infinite(self) -> int:
         """How many outcomes show nothing of the feature (one bin, Lambda = inf)."""
         return self.budget - self.finite
+
+    @property
+    def distinct(self) -> Outcomes:
+        """Every different row once; `distinct_of` says which of them an outcome is."""
+        return self
+
+    def distinct_of(self, ids: Ints) -> Ints:
+        """The row of `distinct` that each outcome 0..budget-1 uses; those without a divider give `distinct.finite`."""
+        return np.minimum(ids, self.finite)
+
+    @property
+    def dividers(self) -> Ints:
+        """How many dividers each finite outcome carries, [finite]."""
+        sizes = np.diff(self.distinct.starts)
+        return np.asarray(sizes[self.distinct_of(np.arange(self.finite))], dtype=np.int64)
 
     def rows(self) -> Iterator[Ints]:
         """The divider gaps of every finite outcome."""
@@ -159,8 +164,120 @@ class Outcomes:
         return same and np.array_equal(self.starts, other.starts) and np.array_equal(self.gaps, other.gaps)
 
     def __hash__(self) -> int:
-        return hash((self.q, self.budget, self.starts.tobytes(), self.gaps.tobytes()))
+        return hash((self.q, self.budget))
 
     def __repr__(self) -> str:
         counts = f"finite={self.finite}, infinite={self.infinite}, dividers={len(self.gaps)}"
         return f"Outcomes(q={self.q}, budget={self.budget}, {counts})"
+
+
+class PeriodicOutcomes(Outcomes):
+    """The outcomes of an allocation: every width j with all its j offsets, `weights[j]` times, widths ascending.
+
+    Such a list is known by its weights. Every pair of levels at distance k is separated by exactly
+    N(k) = sum_j w_j min(j, k) outcomes, and a list of 10**8 outcomes has no more than q(q+1)/2 different rows. So
+    nothing here grows with the budget, but `starts`, `gaps` and `rows()`, which write out the list when asked to.
+
+    >>> PeriodicOutcomes(4, 10**9, {1: 10**6, 4: 10**7}).most.tolist()
+    [0, 11000000, 21000000, 31000000, 41000000]
+    """
+
+    def __init__(self, q: int, budget: int, weights: Mapping[int, int]) -> None:
+        q, budget = whole(q), whole(budget)
+        pairs = sorted((whole(width), whole(count)) for width, count in weights.items())
+        for width, count in pairs:
+            if not 1 <= width <= q or count < 0:
+                raise DesignError(f"weight {count} at width {width}: widths are 1..{q}, weights are >= 0")
+        used = sum(width * count for width, count in pairs)
+        if used > budget:
+            raise DesignError(f"the widths need {used} outcomes, more than the budget of {budget}; lower a weight")
+        check_sizes(q, budget)
+        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "budget", budget)
+        object.__setattr__(self, "weights", tuple((width, count) for width, count in pairs if count))
+
+    weights: tuple[tuple[int, int], ...]
+
+    @property
+    def finite(self) -> int:
+        """How many outcomes carry a divider."""
+        return sum(width * count for width, count in self.weights)
+
+    @cached_property
+    def distinct(self) -> Outcomes:
+        """Every width once, with all its offsets."""
+        return Outcomes.from_rows(
+            [np.arange(s + 1, self.q + 1, width) for width, _ in self.weights for s in range(width)],
+            self.q,
+            self.budget,
+        )
+
+    def distinct_of(self, ids: Ints) -> Ints:
+        """See `Outcomes.distinct_of`."""
+        if not self.weights:
+            return np.zeros_like(ids)
+        width, count = np.array(self.weights, dtype=np.int64).T
+        ends = np.cumsum(width * count)
+        block = np.minimum(np.searchsorted(ends, ids, side="right"), len(ends) - 1)
+        begin, first = (ends - width * count)[block], (np.cumsum(width) - width)[block]
+        return np.where(ids < ends[-1], first + (ids - begin) % width[block], self.distinct.finite)
+
+    @cached_property
+    def _listed(self) -> tuple[Ints, Ints]:
+        dividers = self.q * sum(count for _, count in self.weights)
+        if dividers > LARGEST_LISTING:
+            raise DesignError(
+                f"{self.finite} outcomes with {dividers} dividers are too many to be written out one by one (at most "
+                f"{LARGEST_LISTING}): take a smaller budget, an aperiodic design, or coupling='global', which needs "
+                "the weights alone"
+            )
+        rows = Outcomes.from_rows(
+            [
+                row
+                for width, count in self.weights
+                for row in [np.arange(s + 1, self.q + 1, width) for s in range(width)] * count
+            ],
+            self.q,
+            self.budget,
+        )
+        return rows.starts, rows.gaps
+
+    @property
+    def starts(self) -> Ints:
+        """Where the dividers of each outcome begin in `gaps`."""
+        return self._listed[0]
+
+    @property
+    def gaps(self) -> Ints:
+        """The dividers of all outcomes, one outcome after another."""
+        return self._listed[1]
+
+    @cached_property
+    def _extremes(self) -> tuple[Ints, Ints, Ints]:
+        counts = np.zeros(self.q + 1, dtype=np.int64)
+        for width, count in self.weights:
+            counts[1 : width + 1] += count
+        split = np.cumsum(counts)
+        return split, split, split * np.arange(self.q + 1, 0, -1)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, PeriodicOutcomes):
+            return (self.q, self.budget, self.weights) == (other.q, other.budget, other.weights)
+        return super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash((self.q, self.budget))
+
+    def __repr__(self) -> str:
+        counts = f"finite={self.finite}, infinite={self.infinite}"
+        return (
+            f"Outcomes(q={self.q}, budget={self.budget}, {counts}, dividers={self.q * sum(w for _, w in self.weights)})"
+        )
+
+
+def check_sizes(q: int, budget: int) -> None:
+    """Raise DesignError unless lists of this size can be counted exactly."""
+    if not 1 <= q <= LARGEST_Q:
+        raise DesignError(f"q = {q}: a grid needs at least one gap, q >= 1, and at most {LARGEST_Q}")
+    if not 0 <= budget <= LARGEST_BUDGET:
+        raise DesignError(f"budget = {budget}: a list has from 0 to {LARGEST_BUDGET} outcomes")

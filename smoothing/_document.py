@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from smoothing._certificates import RUNOFF_METHODS, Certificate, Tally
 from smoothing._certificates._certify import checked_levels
 from smoothing._certificates._tally import checked_votes
-from smoothing._certificates._vote_aware import VoteAware
 from smoothing._errors import VoteError
+from smoothing._facts import facts_of
 from smoothing._ranking import Packing, checked_rankings
 
 if TYPE_CHECKING:
@@ -23,38 +23,16 @@ if TYPE_CHECKING:
 def scheme_facts(scheme: Scheme) -> str:
     """What the certificates of all images under a scheme share, as JSON text: the checker's second file.
 
-    The divider gaps of every finite outcome, its position in the arranged list, the offset of every site and the costs
-    floor(scale * g(k/q)). For couplings other than cyclic there are no positions, and the checker then recomputes the
-    certificates from counts only.
+    The outcomes, their positions in the arranged lists, the offset of every site and the costs floor(scale * g(k/q)),
+    with the fingerprint that is computed from them (`smoothing._facts`). For couplings that are not cyclic the checker
+    recomputes the certificates from counts only.
 
     >>> from smoothing import Scheme
     >>> shared = json.loads(scheme_facts(Scheme.l1(2, shape=(3,), q=4)))
-    >>> shared["metric"], shared["budget"], shared["rows"]
-    (['z/2'], 8, [[[1], [2], [3], [4]]])
+    >>> shared["metric"], shared["budget"], shared["widths"]
+    (['z/2'], 8, [[[4, 1]]])
     """
-    scale = VoteAware(scheme).scale
-    cyclic = scheme.cyclic
-    outcomes = scheme.design.outcomes
-    order = np.argsort(scheme.lists, axis=1) if cyclic else ()
-    return json.dumps(
-        {
-            "format": "ecm-facts/1",
-            "scheme_fingerprint": scheme.fingerprint,
-            "metric": _texts(scheme),
-            "groups": list(scheme.metric.groups),
-            "shape": list(scheme.shape),
-            "q": scheme.q,
-            "budget": scheme.total,
-            "weights": None if scheme.weights is None else scheme.weights.tolist(),
-            "coupling": scheme.coupling,
-            "pixel": scheme.pixel,
-            "offsets": scheme.offsets.tolist() if cyclic else [],
-            "positions": [row[: o.finite].tolist() for row, o in zip(order, outcomes, strict=True)] if cyclic else [],
-            "rows": [[row.tolist() for row in part.rows()] for part in outcomes],
-            "scale": scale,
-            "costs": [floors.tolist() for floors in scheme.metric.floors(scale, scheme.q)],
-        }
-    )
+    return json.dumps(facts_of(scheme) | {"scheme_fingerprint": scheme.fingerprint})
 
 
 def certificate_document(

@@ -193,6 +193,10 @@ class Record:
         rows = self.read()
         return rows["index"].astype(np.int64), rows[RANKINGS].astype(np.uint32)
 
+    def ballots(self) -> tuple[NDArray[np.int64], Votes | Codes]:
+        """(image indices [n], the packed rankings [n, T], or the votes of a record that has no rankings)."""
+        return self.rankings() if self.header.ranked else self.votes()
+
     @contextmanager
     def writer(self, rank: int = 0) -> Iterator[Writer]:
         """Append to this rank's file, from the end of its last whole row on. One process at a time."""

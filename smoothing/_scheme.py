@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable
@@ -20,6 +19,7 @@ from ecm._metric import ECM
 from ecm._number import Exact, exact
 from ecm._outcomes import Outcomes
 from smoothing._errors import SchemeError
+from smoothing._facts import facts_of, fingerprint_of
 from smoothing._lattice import Grid, Lattice, class_count, find_lattice
 
 Ints = NDArray[np.int64]
@@ -30,7 +30,9 @@ Representation = Literal["upper_lower", "center", "center_center", "center_error
 
 # The second word of the seeds of the streams that are not the offsets (whose plain seed is a published convention).
 _ORDER_STREAM, _PERMUTATION_STREAM = 1, 2
-LARGEST_LIST = 1 << 27
+LARGEST_LIST = 1 << 22  # samples: as many evaluations of the base for every image
+LARGEST_INPUT = 1 << 24  # features
+FORMAT = "ecm-scheme-2"
 
 
 def _sizes(shape: Iterable[int]) -> tuple[int, ...]:
@@ -121,6 +123,8 @@ class Scheme:
             raise SchemeError(
                 "a global Lambda needs a periodic design of one component: metric.design(kind='periodic')"
             )
+        if self.features > LARGEST_INPUT:
+            raise SchemeError(f"shape {self.shape}: an input has {self.features} features, at most {LARGEST_INPUT} fit")
         component = np.asarray(self.metric.component_of(self.shape))
         if component.shape != (self.features,) or not 0 <= component.min() <= component.max() < len(
             self.design.outcomes
@@ -227,7 +231,7 @@ class Scheme:
         outcomes, lattice = self.design.outcomes[component], self._lattices[component]
         slots = lattice.slots(self.total)
         dividers = np.zeros(len(slots), dtype=np.int64)
-        dividers[: outcomes.finite] = np.diff(outcomes.starts)
+        dividers[: outcomes.finite] = outcomes.dividers
         found = np.full(self.total, -1, dtype=np.int64)
         graded = self.order == "graded"
         found[slots] = np.argsort(-dividers, kind="stable") if graded else self._arranged(len(slots), component)
@@ -300,28 +304,26 @@ class Scheme:
 
     @cached_property
     def fingerprint(self) -> str:
-        """sha256 over everything that fixes the smoothed function of a base classifier."""
-        fields = {**self._choices(), "design": self.design.fingerprint, "q": self.q, "format": "ecm-scheme-1"}
-        return hashlib.sha256(json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        """sha256 over everything that fixes the smoothed function of a base classifier and its certificates: the
+        facts that the checker is given (see `smoothing.scheme_facts`), from which it computes the same."""
+        return fingerprint_of(facts_of(self))
 
     def _choices(self) -> dict[str, Any]:
-        chosen = attrs.asdict(self, filter=lambda a, _: a.name != "design") | {"shape": list(self.shape)}
-        # Independent offsets were called cyclic when they were the only ones: files and fingerprints keep that name.
-        return chosen | ({"coupling": "cyclic"} if self.coupling == "independent" else {})
+        return attrs.asdict(self, filter=lambda a, _: a.name != "design") | {"shape": list(self.shape)}
 
     def to_json(self) -> str:
         """The scheme with its whole design, as JSON text."""
-        return json.dumps(
-            {**self._choices(), "design": json.loads(self.design.to_json()), "fingerprint": self.fingerprint}
-        )
+        design = json.loads(self.design.to_json())
+        return json.dumps({"format": FORMAT, **self._choices(), "design": design, "fingerprint": self.fingerprint})
 
     @classmethod
     def from_json(cls, text: str) -> Scheme:
         """Read `to_json`; the design is verified anew and the stored fingerprint must agree."""
         try:
             fields = json.loads(text)
-            fingerprint = fields.pop("fingerprint")
-            fields["coupling"] = {"cyclic": "independent"}.get(fields["coupling"], fields["coupling"])
+            fingerprint, known = fields.pop("fingerprint"), fields.pop("format", None) == FORMAT
+            if not known:
+                raise SchemeError(f"the scheme is not of the format {FORMAT!r}: make it again with this version")
             scheme = cls(design=Design.from_json(json.dumps(fields.pop("design"))), **fields)
         except ECMError:
             raise

@@ -62,6 +62,19 @@ def refuse(number: str) -> None:
     raise Rejected(f"{number} is not an integer")
 
 
+def fraction(text: str) -> Fraction:
+    """An exact number; no exponents, with which a short text could name a number that fills the memory.
+
+    >>> fraction("3/8"), fraction("1e9")
+    Traceback (most recent call last):
+        ...
+    smoothing.checker.Rejected: 1e9 is not a ratio of integers
+    """
+    if not re.fullmatch(r"\d{1,400}(/\d{1,400})?", text, re.ASCII):
+        raise Rejected(f"{text[:40]} is not a ratio of integers")
+    return Fraction(text)
+
+
 def integers(data: bytes, size: int) -> list[int]:
     """Unsigned little-endian integers of `size` bytes each.
 
@@ -83,7 +96,8 @@ def power(text: str) -> tuple[Fraction, Fraction] | None:
     ((Fraction(1, 2), Fraction(1, 18)), (Fraction(0, 1), Fraction(1, 4)), None)
     """
     # As Python reads it: z**1/2 is half of z, the root is z**(1/2).
-    form = r"(?:(\d+)\*)?(?:z(?:\*\*(?:(\d+)|\((\d+/\d+)\)))?|(sign\(z\)))(?:/(\d+))?"
+    n, small = r"(\d{1,40})", r"\d{1,3}"  # larger ones would take forever
+    form = rf"(?:{n}\*)?(?:z(?:\*\*(?:({small})|\(({small}/{small})\)))?|(sign\(z\)))(?:/{n})?"
     found = re.fullmatch(form, text, re.ASCII)
     if found is None:
         return None
@@ -99,7 +113,7 @@ def floors(text: str, scale: int, q: int) -> list[int] | None:
     ([0, 2, 3, 4, 5], [0, 5, 7])
     """
     if text.startswith("["):  # a table of exact values on its own grid, of which q takes every step-th
-        values = [Fraction(value) for value in text.strip("[]").split(",")]
+        values = [fraction(value.strip()) for value in text.strip("[]").split(",")]
         if (len(values) - 1) % q:
             raise Rejected(f"a table of {len(values)} values has none at k/{q}")
         return [scale * v.numerator // v.denominator for v in values[:: (len(values) - 1) // q]]
@@ -124,10 +138,59 @@ def root(value: int, degree: int) -> int:
     return low
 
 
+def fingerprint(facts: dict[str, Any]) -> str:
+    """sha256 of all facts but the fingerprint itself, as JSON with sorted keys and without spaces.
+
+    >>> fingerprint({"q": 2, "scheme_fingerprint": ""})[:16]
+    'f39fb134398474c0'
+    """
+    own = {name: value for name, value in facts.items() if name != "scheme_fingerprint"}
+    return hashlib.sha256(json.dumps(own, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def listed(facts: dict[str, Any], component: int) -> list[Any]:
+    """The divider gaps of every finite outcome of a component; of a periodic one, all offsets of each width in turn.
+
+    >>> [list(row) for row in listed({"q": 3, "widths": [[[1, 1], [2, 1]]]}, 0)]
+    [[1, 2, 3], [1, 3], [2]]
+    """
+    if facts["widths"] is None:
+        return list(facts["rows"][component])
+    q = facts["q"]
+    combs = [([range(s + 1, q + 1, width) for s in range(width)], w) for width, w in facts["widths"][component]]
+    return [row for rows, times in combs for row in rows * times]
+
+
+def most_separated(facts: dict[str, Any], component: int) -> list[int]:
+    """By k = 0..q, the largest number of a component's outcomes that separate two levels k apart.
+
+    Of the j offsets of a width j, exactly min(j, k) separate any such pair.
+
+    >>> most_separated({"q": 2, "widths": None, "rows": [[[1], [1, 2]]]}, 0)
+    [0, 2, 2]
+    >>> most_separated({"q": 2, "widths": [[[1, 1], [2, 3]]]}, 0)
+    [0, 4, 7]
+    """
+    q = facts["q"]
+    if facts["widths"] is not None:
+        return [sum(w * min(width, k) for width, w in facts["widths"][component]) for k in range(q + 1)]
+    most = [0] * (q + 1)
+    for x in range(q + 1):
+        ahead = [0] * (q + 2)  # by the first divider above x: it separates x from all levels from there on
+        for row in facts["rows"][component]:
+            at = bisect_right(row, x)
+            ahead[row[at] if at < len(row) else q + 1] += 1
+        separated = 0
+        for y in range(x + 1, q + 1):
+            separated += ahead[y]
+            most[y - x] = max(most[y - x], separated)
+    return most
+
+
 def check_design(facts: dict[str, Any]) -> None:
     """No pair of levels x < y is separated by more than B g((y-x)/q) outcomes.
 
-    >>> facts = {"q": 2, "budget": 4, "scale": 4, "metric": ["z/2"], "shape": [1]}
+    >>> facts = {"q": 2, "budget": 4, "scale": 4, "metric": ["z/2"], "shape": [1], "widths": None}
     >>> check_design(facts | {"rows": [[[1], [2]]], "costs": [[0, 1, 2]]})
     ok: the costs are 4 * (z/2), rounded down
     ok: 2 outcomes with dividers fit the budget 4
@@ -137,7 +200,10 @@ def check_design(facts: dict[str, Any]) -> None:
     q, budget, scale = facts["q"], facts["budget"], facts["scale"]
     if min(q, budget, scale, *facts["shape"]) < 1:
         raise Rejected("q, the budget, the scale and the shape are positive")
-    for text, rows, costs in zip(facts["metric"], facts["rows"], facts["costs"], strict=True):
+    lists = facts["rows"] if facts["widths"] is None else facts["widths"]
+    for component, (text, rows, costs) in enumerate(zip(facts["metric"], lists, facts["costs"], strict=True)):
+        if len(costs) != q + 1:
+            raise Rejected(f"{len(costs)} costs of g = {text} for {q + 1} distances")
         exact, caps = floors(text, scale, q), floors(text, budget, q)
         if exact is None or caps is None:
             if scale < budget << 10:
@@ -149,21 +215,21 @@ def check_design(facts: dict[str, Any]) -> None:
                     print(f"on trust: {budget} * g({k}/{q}) >= {cap}")
         else:
             demand(costs == exact, f"the costs are {scale} * ({text}), rounded down")
-        if len(costs) != q + 1 or costs[0] != 0 or sorted([*costs, scale]) != [*costs, scale]:
+        if costs[0] != 0 or sorted([*costs, scale]) != [*costs, scale]:
             raise Rejected(f"the {q + 1} costs of g = {text} do not rise from 0 to {scale} at most")
-        demand(len(rows) <= budget, f"{len(rows)} outcomes with dividers fit the budget {budget}")
-        rising = (all(a < b for a, b in zip([0, *row], [*row, q + 1], strict=True)) for row in rows)
-        demand(all(rows) and all(rising), f"the dividers of every outcome rise within the gaps 1..{q}")
-        for x in range(q + 1):
-            ahead = [0] * (q + 2)  # by the first divider above x: it separates x from all levels from there on
-            for row in rows:
-                at = bisect_right(row, x)
-                ahead[row[at] if at < len(row) else q + 1] += 1
-            separated = 0
-            for y in range(x + 1, q + 1):
-                separated += ahead[y]
-                if separated > caps[y - x]:
-                    raise Rejected(f"{separated} outcomes separate {x} and {y}, B g allows {caps[y - x]}")
+        if facts["widths"] is None:
+            finite = len(rows)
+            rising = (all(a < b for a, b in zip([0, *row], [*row, q + 1], strict=True)) for row in rows)
+            proper = f"the dividers of every outcome rise within the gaps 1..{q}", all(rows) and all(rising)
+        else:
+            finite = sum(width * times for width, times in rows)
+            once = [width for width, _ in rows] == sorted({width for width, _ in rows})
+            proper = f"widths rise within 1..{q}", once and all(1 <= width <= q and n >= 1 for width, n in rows)
+        demand(finite <= budget, f"{finite} outcomes with dividers fit the budget {budget}")
+        demand(proper[1], proper[0])
+        for k, separated in enumerate(most_separated(facts, component)):
+            if separated > caps[k]:
+                raise Rejected(f"{separated} outcomes separate two levels {k} apart, B g allows {caps[k]}")
         demand(True, f"no pair of levels is separated by more than {budget} * ({text}) outcomes")
 
 
@@ -183,30 +249,27 @@ def components(facts: dict[str, Any]) -> list[int]:
 def check_coupling(facts: dict[str, Any]) -> list[int]:
     """The weights of the samples. A feature meets every outcome of its list once, or with its weight.
 
-    >>> facts = {"coupling": "global", "q": 2, "budget": 5, "weights": [1, 1, 1, 2], "rows": [[[1, 2], [1], [2]]]}
-    >>> check_coupling(facts)
+    >>> facts = {"coupling": "global", "budget": 5, "widths": [[[1, 1], [2, 1]]], "weights": [1, 1, 1, 2]}
+    >>> check_coupling(facts | {"samples": [[1, 0], [2, 0], [2, 1], [0, 0]]})
     ok: the weights are those of the widths in the list
     [1, 1, 1, 2]
     """
-    coupling, budget, weights, q = facts["coupling"], facts["budget"], facts["weights"], facts["q"]
+    coupling, budget, weights = facts["coupling"], facts["budget"], facts["weights"]
     if coupling != "global":
-        demand(
-            coupling in ("spread", "independent", "permutation") and weights is None,
-            f"{coupling} samples count once each",
-        )
-        if coupling != "permutation":
+        demand(coupling in ("cyclic", "permutation") and weights is None, f"{coupling} samples count once each")
+        if coupling == "cyclic":
             sites = prod(facts["shape"][1:] if facts["pixel"] else facts["shape"])
             own = len(facts["offsets"]) == sites and all(0 <= offset < budget for offset in facts["offsets"])
             demand(own, f"{sites} sites have an offset in 0..{budget - 1}")
         return [1] * budget
-    (rows,), counts, at = facts["rows"], dict[int, int](), 0
-    while at < len(rows):  # all offsets of one width after another; the first shows the width
-        width = rows[at][1] - rows[at][0] if len(rows[at]) > 1 else q
-        if rows[at : at + width] != [list(range(s + 1, q + 1, width)) for s in range(width)]:
-            raise Rejected(f"the outcomes from number {at} on are not all {width} offsets of one width")
-        counts[width], at = counts.get(width, 0) + 1, at + width
-    expected = [count for width, count in counts.items() for _ in range(width)] + [budget - at] * (at < budget)
-    demand(sorted(weights) == sorted(expected), "the weights are those of the widths in the list")
+    (widths,) = facts["widths"]
+    if sum(width for width, _ in widths) > len(weights):
+        raise Rejected(f"{len(weights)} weights are not those of all offsets of the widths")
+    expected = [[width, phase, times] for width, times in widths for phase in range(width)]
+    rest = budget - sum(times for _, _, times in expected)
+    expected += [[0, 0, rest]] * (rest > 0)
+    found = [[*sample, weight] for sample, weight in zip(facts["samples"], weights, strict=True)]
+    demand(sorted(found) == sorted(expected), "the weights are those of the widths in the list")
     return list(weights)
 
 
@@ -214,7 +277,7 @@ class Moves:
     """The moves of all features of one image, priced for one worth of the samples (cyclic coupling).
 
     >>> facts = {"q": 2, "budget": 4, "shape": [1], "groups": [], "offsets": [0], "positions": [[0, 1]],
-    ...          "metric": ["z"], "rows": [[[1], [2]]], "costs": [[0, 1, 2]]}
+    ...          "metric": ["z"], "widths": None, "rows": [[[1], [2]]], "costs": [[0, 1, 2]]}
     >>> Moves(facts, levels=[0], worth=[1, 1, 0, 0]).gains(0)  # a divider above level 0, another above level 1
     [0, 1, 2]
     """
@@ -224,6 +287,7 @@ class Moves:
         self.doubled = worth + worth
         self.sites = len(facts["offsets"])
         self.component = components(facts)
+        self.rows = [listed(facts, c) for c in range(len(facts["metric"]))]
         self.reach: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
 
     def brings(self, feature: int) -> list[int]:
@@ -236,7 +300,7 @@ class Moves:
         q, key = self.facts["q"], (self.component[feature], self.levels[feature])
         if key not in self.reach:
             up, down = [], []
-            for row in self.facts["rows"][key[0]]:
+            for row in self.rows[key[0]]:
                 at = bisect_right(row, key[1])
                 up.append(row[at] - key[1] if at < len(row) else q + 1)
                 down.append(key[1] - row[at - 1] + 1 if at else q + 1)
@@ -404,13 +468,14 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
     ok: class 1 < 3/8 (vote_aware, features)
     """
     facts = json.loads(facts_text, parse_float=refuse, parse_constant=refuse)
-    demand(document["format"] == "ecm-certificate/1" and facts["format"] == "ecm-facts/1", "the formats are known")
+    demand(document["format"] == "ecm-certificate/1" and facts["format"] == "ecm-facts/2", "the formats are known")
     demand(hashlib.sha256(facts_text.encode()).hexdigest() == document["facts_sha256"], "the facts are those meant")
     demand(hashlib.sha256(votes_data).hexdigest() == document["votes_sha256"], "the votes are those meant")
     head = f"({', '.join(map(str, document['shape']))}{',' if len(document['shape']) == 1 else ''})".encode()
     demand(hashlib.sha256(head + levels_data).hexdigest() == document["image_sha256"], "the image is the one meant")
     for name in ("shape", "q", "budget", "metric", "scheme_fingerprint"):
         demand(document[name] == facts[name], f"{name} = {document[name]}, in both files")
+    demand(fingerprint(facts) == facts["scheme_fingerprint"], "the fingerprint is that of the facts")
     print(f"on trust: the votes were cast under the scheme with the fingerprint {facts['scheme_fingerprint'][:16]}...")
     size, classes = document["vote_bytes"], document["classes"]
     votes, levels = integers(votes_data, size), integers(levels_data, 4)
@@ -425,8 +490,9 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
         len(levels) == len(components(facts)) and max(levels) <= facts["q"], "the image has the shape and levels meant"
     )
     check_design(facts)
+    samples = facts["weights"] if facts["coupling"] == "global" else range(facts["budget"])
+    demand(len(votes) == len(samples), f"{len(votes)} votes, all there are")
     weights = check_coupling(facts)
-    demand(len(votes) == len(weights), f"{len(votes)} votes, all there are")
     unsure_code = classes if runoff else 256**size - 1
     known = classes >= 2 and all(v < classes or v == unsure_code for v in votes)
     demand(known, f"votes are classes 0..{classes - 1}, at least two, or unsure")
@@ -448,7 +514,7 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
         return
     pixels = document["threat"] == "pixels" and facts["pixel"] and len(facts["metric"]) == 1
     demand(document["threat"] == "features" or pixels, "the threat fits")
-    radius, closed, budget = Fraction(document["radius"]), document["ball"] == "closed", facts["budget"]
+    radius, closed, budget = fraction(document["radius"]), document["ball"] == "closed", facts["budget"]
     demand(document["ball"] in ("open", "closed"), f"the ball is {document['ball']}")
     if document["everywhere"]:
         tops = [facts["costs"][c][-1] + 1 for c in components(facts)]
@@ -464,14 +530,11 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
             demand(True, f"class {rival} cannot win in the ball, by counts")
             continue
         demand(document["method"] == "vote_aware" and rival in multipliers, f"class {rival}: a multiplier is given")
-        demand(
-            facts["coupling"] in ("spread", "independent"),
-            "the coupling is cyclic, so that this file can price the moves",
-        )
-        for rows, positions in zip(facts["rows"], facts["positions"], strict=True):
-            places = set(positions)
-            once = len(rows) == len(places) == len(positions) and places <= set(range(budget))
-            demand(once, f"each of {len(rows)} outcomes with dividers has its own place in a list of {budget}")
+        demand(facts["coupling"] == "cyclic", "the coupling is cyclic, so that this file can price the moves")
+        for component, positions in zip(range(len(facts["metric"])), facts["positions"], strict=True):
+            finite, places = len(listed(facts, component)), set(positions)
+            once = finite == len(places) == len(positions) and places <= set(range(budget))
+            demand(once, f"each of {finite} outcomes with dividers has its own place in a list of {budget}")
         m = multipliers[rival] or 0
         worth = [
             0 if v in (rival, unsure_code) else (2 if v == chosen else 1) * w

@@ -186,7 +186,8 @@ class Certification:
     """The rows of a run and everything that can be counted from them.
 
     `certificate` is the method whose radius is reported; `radii` (in `unit`) are those of the table; `folder` holds the
-    votes and the table. Votes are those of one fixed model under one fixed scheme: certificates hold with certainty,
+    votes and the table. `recounted` is False for rows that were read where no votes are kept: they are on trust.
+    Votes are those of one fixed model under one fixed scheme: certificates hold with certainty,
     without a confidence level.
 
     >>> from zoo import load, read_certification
@@ -206,6 +207,7 @@ class Certification:
     radii: tuple[Fraction, ...]
     folder: Path
     converted: Fraction | None = None
+    recounted: bool = attrs.field(default=True, eq=False)
 
     @property
     def unit(self) -> Unit:
@@ -319,4 +321,6 @@ class Certification:
         for method in self.methods:
             shares = (100 * self.certified_accuracy(r, method).share for r in self.radii)
             lines.append(f"    {method:<{name}}" + "".join(f"{share:>{width}.1f}" for share in shares))
+        if not self.recounted:
+            lines.append("  (read from the table alone: no votes are kept beside it to count them again)")
         return "\n".join(lines)

@@ -35,6 +35,7 @@ from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
 from zoo._load import PRETRAINED, RUNS, VOTES, find_model, load
 from zoo._model import CARD, SCHEME, Model, read_card, read_scheme, require_unchanged
+from zoo._recount import Recount, by_image, recount
 from zoo._tolerance import measured_tolerance, recorded_tolerance, require_same_machine
 from zoo._tsv import MEANING, Table
 
@@ -212,7 +213,7 @@ def _execute(run: _Run, order: NDArray[np.int64], here: Workers, progress: bool)
                 advance(len(group))
         here.wait()
         if here.leads:
-            write.rows.update(_read_parts(run))
+            write.rows.update(_counted_again(run, _read_parts(run)))
             _certify_voted(run, [int(idx) for idx in order if int(idx) not in write.rows], write, progress)
     if here.leads:  # one order, however often the run was stopped and however many processes there were
         run.table.start([write.rows[idx] for idx in image_order(len(split)).tolist() if idx in write.rows]).close()
@@ -225,7 +226,7 @@ def _certify_voted(run: _Run, images: list[int], write: _Writer, progress: bool)
     """Rows of images whose votes are in the record already."""
     if not images:
         return
-    indices, votes = run.record.rankings() if run.record.header.ranked else run.record.votes()
+    indices, votes = run.record.ballots()
     position = {int(idx): k for k, idx in enumerate(indices)}
     with progress_bar(len(images), "certificates", progress) as advance:
         for idx in images:
@@ -258,10 +259,7 @@ def make_row(
     first = next(iter(certifiers.values()))
     cast = Packing.of(first.classes).votes(votes) if votes.dtype == np.uint32 else votes
     tally = Tally.of(cast, first.classes, first.scheme.weights)
-    balls = {
-        method: attrs.evolve(certifier(votes, levels), multipliers=(), races=(), scale=1)
-        for method, certifier in certifiers.items()
-    }
+    balls = {method: certifier(votes, levels) for method, certifier in certifiers.items()}
     seconds = round(seconds + time.perf_counter() - began, 6)
     return Row(*image, tally.counts[image[1]], tally.unsure, seconds, balls)
 
@@ -277,7 +275,7 @@ def _rows(run: _Run, here: Workers) -> Iterator[_Writer]:
         same = ("weights", "scheme", "data", "tolerance", "certificate")
         before = read_about(folder) if (folder / ABOUT).exists() else {}
         if all(before.get(key) == run.about[key] for key in same):
-            kept = table.read() | _read_parts(run)
+            kept = _counted_again(run, table.read() | _read_parts(run))
         write_about(folder, run.about)
         file = table.start(list(kept.values()))
         _remove_parts(run)
@@ -293,6 +291,17 @@ def _rows(run: _Run, here: Workers) -> Iterator[_Writer]:
             file.flush()
 
         yield _Writer(run, kept, append)
+
+
+def _counted_again(run: _Run, rows: dict[int, Row]) -> dict[int, Row]:
+    """The rows that a table holds, after a recount; those without votes are left out and made anew."""
+    split, recount = run.data.test, Recount(run.model.scheme, run.model.classes, run.table.methods)
+    votes = by_image(*run.record.ballots()) if rows else {}
+    labels = split.labels.cpu().numpy()
+    kept = {idx: row for idx, row in rows.items() if idx in votes and idx < len(split)}
+    for idx, row in kept.items():
+        recount.check(row, votes[idx], int(labels[idx]), split.take([idx])[0].cpu().numpy())
+    return kept
 
 
 def _parts(run: _Run) -> list[Path]:
@@ -312,6 +321,9 @@ def _remove_parts(run: _Run) -> None:
 def read_certification(path: str | os.PathLike[str]) -> Certification:
     """The certification that a folder holds, as far as it got; no weights are loaded.
 
+    The rows are counted again from the votes in the folder, and one that contradicts them is an error. What depends on
+    the image itself, the gain of the vote-aware certificate, is on trust here; `certify` and `export` prove it again.
+
     >>> found = read_certification(load("digits-l0.5-a4").path)
     >>> found.images, found.methods
     (359, ('paper', 'integer', 'vote_aware'))
@@ -324,7 +336,11 @@ def read_certification(path: str | os.PathLike[str]) -> Certification:
             raise ModelError(f"{folder}: {TABLE} was made under another scheme than {SCHEME}; certify again")
         if (folder / CARD).exists() and read_card(folder).get("weights") != about["weights"]:
             raise ModelError(f"{folder}: {TABLE} is about other weights than {CARD}; certify again")
-        rows = Table(folder / TABLE, scheme, methods_up_to(about["certificate"])).read()
+        methods = methods_up_to(about["certificate"])
+        rows = Table(folder / TABLE, scheme, methods).read()
+        recorded = _recorded(folder, about)
+        if recorded is not None:
+            recount(rows, by_image(*recorded.ballots()), Recount(scheme, recorded.header.classes, methods))
         return Certification(
             about["model"],
             about["data"]["name"],
@@ -334,9 +350,20 @@ def read_certification(path: str | os.PathLike[str]) -> Certification:
             about["certificate"],
             tuple(exact(r, "radius") for r in about["radii"]),
             folder,
+            recounted=recorded is not None,
         )
     except (KeyError, TypeError, ZeroDivisionError) as error:
         raise ModelError(f"{folder / ABOUT} is damaged ({error!r}): certify again") from error
+
+
+def _recorded(folder: Path, about: dict[str, Any]) -> Record | None:
+    """The votes beside a table; None if they were not kept."""
+    if not (folder / VOTES).exists():
+        return None
+    record = Record.open(folder / VOTES)
+    if (record.header.scheme, record.header.model) != (about["scheme"], about["weights"]):
+        raise ModelError(f"{folder}: {VOTES}/ and {ABOUT} do not belong together; certify again")
+    return record
 
 
 def find_run(run: Certification | Model | str | os.PathLike[str]) -> Path:

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smoothing._certificates import RUNOFF_METHODS, Certificate, Threat
 from smoothing._certificates._certify import diameter
+from smoothing._facts import cost_scale
 from zoo._certification import Row, Unit
 from zoo._errors import ModelError
 
 if TYPE_CHECKING:
     from smoothing import Scheme
 
+_CELL = re.compile(r"(none|all|<=?\d{1,60}(/\d{1,60})?)(;\d{1,5}:(-|\d{1,30})(,\d{1,5}:(-|\d{1,30}))*)?", re.ASCII)
+_LONGEST = 40
 OLDER = ("idx", "label", "predict", "radius", "correct", "time", "votes", "hits", "unsure")
 COLUMNS = (*OLDER, "rule", "method", "plurality")
 
@@ -41,7 +45,8 @@ MEANING = {
     "plurality": "the class with most votes, which the certificates of the plurality are about",
     "paper": "exact ball in metric distance by the published formula: <=r closed, <r open, all: everything, none",
     "integer": "the same by the integer certificate",
-    "vote_aware": "the same by the vote-aware certificate",
+    "vote_aware": "the same by the vote-aware certificate; after a semicolon the multiplier of every rival examined "
+    "(-: it can never win), with which the radius is checked again",
     "runoff": "the same for the class of a run-off, by counts",
     "runoff_vote_aware": "the same for the class of a run-off, by the vote-aware certificate",
 }
@@ -58,12 +63,40 @@ def ball_text(ball: Certificate) -> str:
     return "all" if ball.everywhere else f"{'<=' if ball.closed else '<'}{ball.radius}"
 
 
-def _ball(text: str, predict: int, method: str, scheme: Scheme) -> Certificate:
+def cell_text(ball: Certificate) -> str:
+    """The ball as it stands in the table: with the multipliers that prove it, where it has any.
+
+    >>> from ecm import ECM
+    >>> ball = Certificate(3, "vote_aware", Fraction(1, 6), False, ECM.l1(6), q=255, shape=(3,))
+    >>> cell_text(attrs.evolve(ball, multipliers=((4, 1234), (0, None)), scale=2**40))
+    '<1/6;4:1234,0:-'
+    """
+    proof = ",".join(f"{rival}:{'-' if m is None else m}" for rival, m in ball.multipliers)
+    return ball_text(ball) + (f";{proof}" if proof else "")
+
+
+def _ball(cell: str, predict: int, method: str, scheme: Scheme) -> Certificate:
+    found = _CELL.fullmatch(cell)  # no exponents: a short text could name a number that fills the memory
+    if found is None:
+        raise ValueError(f"{cell[:40]!r} is no ball")
+    text, _, proof = cell.partition(";")
     everywhere, closed = text == "all", text == "all" or text.startswith("<=")
     radius = None if text == "none" else diameter(scheme) if everywhere else Fraction(text.lstrip("<="))
     threat: Threat = "pixels" if scheme.pixel else "features"
+    pairs = (pair.split(":") for pair in proof.split(",") if proof)
+    multipliers = tuple((int(rival), None if m == "-" else int(m)) for rival, m in pairs)
     return Certificate(
-        predict, method, radius, closed, scheme.metric, scheme.q, scheme.shape, threat, everywhere=everywhere
+        predict,
+        method,
+        radius,
+        closed,
+        scheme.metric,
+        scheme.q,
+        scheme.shape,
+        threat,
+        everywhere=everywhere,
+        multipliers=multipliers,
+        scale=cost_scale(scheme.total) if multipliers else 1,
     )
 
 
@@ -100,6 +133,8 @@ class Table:
         cells = line.split("\t")
         if len(cells) != len(columns) + len(self.methods):
             raise ValueError(f"{len(cells)} cells: {line[:60]!r}")
+        if any(len(cell) > _LONGEST for cell in cells[: len(columns)]):
+            raise ValueError(f"a number of {max(map(len, cells[: len(columns)]))} digits: {line[:60]!r}")
         idx, label, predict = (int(cell) for cell in cells[:3])
         plurality = int(cells[columns.index("plurality")]) if "plurality" in columns else predict
         balls = {
@@ -129,4 +164,4 @@ class Table:
         cells: list[object] = [row.idx, row.label, row.predict, radius, int(row.correct), time]
         cells += [self.scheme.total, row.hits, row.unsure]
         cells += [row.balls[self.methods[-1]].rule, row.method, row.balls[self.methods[0]].prediction]
-        return "\t".join(map(str, [*cells, *(ball_text(row.balls[m]) for m in self.methods)])) + "\n"
+        return "\t".join(map(str, [*cells, *(cell_text(row.balls[m]) for m in self.methods)])) + "\n"

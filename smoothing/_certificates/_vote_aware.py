@@ -21,6 +21,7 @@ from smoothing._certificates._dual import FeatureItems, Items, PixelItems, maxim
 from smoothing._certificates._integer import integer_bound
 from smoothing._certificates._tally import Tally, unsure_code
 from smoothing._certificates._touch import Touch
+from smoothing._facts import cost_scale
 
 if TYPE_CHECKING:
     from smoothing._scheme import Scheme
@@ -60,7 +61,7 @@ class VoteAware:
     @cached_property
     def scale(self) -> int:
         """Denominator of costs and multipliers: fine enough for a multiplier of about 1/(2 B unit) to have 24 bits."""
-        return 1 << min(60, max(40, 25 + (self.scheme.total * self.unit).bit_length()))
+        return cost_scale(self.scheme.total * self.unit)
 
     @cached_property
     def _costs(self) -> list[Ints]:

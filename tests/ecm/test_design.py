@@ -134,7 +134,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         ({"rows": [[[1], [1], [1], [1], [1], [1], [1], [1]]]}, "separate the levels"),
         ({"rows": [[]]}, "altered"),
         ({"budget": 13}, "altered"),
-        ({"format": "other"}, "not 'ecm-design-1'"),
+        ({"format": "other"}, "not 'ecm-design-2'"),
         ({"kind": "diagonal"}, "kind"),
         ({"kind": "periodic"}, "weights"),
     ],

@@ -100,7 +100,7 @@ def test_every_choice_changes_the_fingerprint() -> None:
 
 def test_an_altered_file_is_refused() -> None:
     """A scheme whose stored fingerprint does not belong to its content is not read."""
-    text = Scheme.l1(2, shape=(2,), q=4).to_json()
+    text = Scheme.l1(2, shape=(2,), q=4, coupling="independent").to_json()
     with pytest.raises(SchemeError, match="fingerprint"):
         Scheme.from_json(text.replace('"seed": 0', '"seed": 1'))
 
