@@ -102,14 +102,7 @@ def train(
         card: dict[str, Any] = {
             "name": folder.name,
             "model": {"name": name, "input_shape": list(shape), "classes": loaded.classes},
-            "data": {
-                "name": loaded.name,
-                "digest": loaded.digest,
-                "q": loaded.q,
-                "shape": list(loaded.shape),
-                "class_names": list(loaded.class_names),
-                "source": dict(loaded.source),
-            },
+            "data": loaded.describe(),
             "training": {"preset": preset, "seed": seed, **attrs.asdict(recipe)},
         }
         if begun is not None:
