@@ -29,7 +29,7 @@ from smoothing._progress import progress_bar
 from zoo._card import update_card
 from zoo._certification import METHODS, Certification, Row, Unit, methods_up_to
 from zoo._checkpoint import alone, write_atomically
-from zoo._data import DATASETS, Dataset, load_data
+from zoo._data import DATASETS, Dataset, load_data, with_columns
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
 from zoo._load import PRETRAINED, RUNS, VOTES, find_model, load
@@ -367,7 +367,9 @@ def write_about(folder: Path, about: dict[str, Any]) -> None:
 def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -> Dataset:
     """The data set to certify, if it has the shape, levels and classes that the model was made for."""
     trained_on = model.card["data"]
-    loaded = load_data(_known(trained_on["name"], f"{model.name} was trained on") if data is None else data, root)
+    given = with_columns(data, trained_on)
+    loaded = load_data(_known(trained_on["name"], f"{model.name} was trained on") if data is None else given, root)
+    with_columns(loaded, trained_on)  # a table by name, too, must have the columns that the model was trained on
     if data is None and loaded.digest != trained_on["digest"]:
         raise DataError(
             f"the {loaded.name} found here is not the one that {model.name} was trained on (another digest): pass the "
@@ -387,8 +389,8 @@ def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -
 
 def certified_data(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset:
     """The data set whose test images a run certified: given, or found by its name."""
-    name = about["data"]["name"]
-    loaded = load_data(_known(name, "the run certified images of") if data is None else data, root)
+    name, given = about["data"]["name"], with_columns(data, about["card"]["data"])
+    loaded = load_data(_known(name, "the run certified images of") if data is None else given, root)
     if loaded.test.digest != about["data"]["test_digest"]:
         raise DataError(
             f"{loaded.name}: these are not the test images that were certified (another digest); pass those of the run"

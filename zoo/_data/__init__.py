@@ -16,10 +16,10 @@ from zoo._data._folder import load_folder
 from zoo._data._mnist import load_mnist
 from zoo._data._sklearn import load_table
 from zoo._data._svhn import load_svhn
-from zoo._data._table import Table, TableSpec, is_frame
+from zoo._data._table import Table, TableSpec, is_frame, with_columns
 from zoo._errors import DataError
 
-__all__ = ["DATASETS", "Augmentation", "Dataset", "Split", "Table", "TableSpec", "Tensors", "data_root", "load_data"]
+__all__ = ["DATASETS", "Augmentation", "Dataset", "Split", "Table", "TableSpec", "Tensors", "data_root", "load_data", "with_columns"]
 
 DATASETS: dict[str, Callable[[Path | None], Dataset]] = {
     "digits": lambda root: load_digits(),

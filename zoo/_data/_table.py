@@ -396,3 +396,21 @@ class Table(Dataset):
 
 def _tensor(levels: Ints, q: int) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(levels, dtype=np.uint8 if q <= 255 else np.int32))
+
+
+def with_columns(data: Any, card: Mapping[str, Any]) -> Any:
+    """`data` as the rows of the table that a model's card describes; anything but a table stays as it is.
+
+    All rows of a frame are evaluated, with the limits and categories that were fixed when the model was trained.
+    """
+    about = card.get("table")
+    if isinstance(data, Table):
+        if about is not None and data.spec.to_dict() != about:
+            raise DataError(
+                f"the columns of {data.name!r} are not those that the model was trained on (other limits, categories or "
+                "roles): pass the DataFrame itself, so that the model's own limits are used"
+            )
+        return data
+    if about is None or not is_frame(data):
+        return data
+    return Table.of(TableSpec.from_dict(about), data, data, name=card["name"])
