@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from zoo._models._estimator import fit_estimator
     from zoo._recipe import Recipe
     from zoo._report import report
+    from zoo._statement import Statement, statements
     from zoo._train import train
 
 _LAZY = {
@@ -59,6 +60,7 @@ _LAZY = {
     "Model": "_model",
     "Recipe": "_recipe",
     "Reproduction": "_experiments._table",
+    "Statement": "_statement",
     "Table": "_data",
     "TableSpec": "_data",
     "certified_curve": "_curves",
@@ -73,6 +75,7 @@ _LAZY = {
     "read_certification": "_certify",
     "report": "_report",
     "reproduce": "_experiments._reproduce",
+    "statements": "_statement",
     "train": "_train",
 }
 
@@ -92,6 +95,7 @@ __all__ = [
     "ModelError",
     "Recipe",
     "Reproduction",
+    "Statement",
     "Table",
     "TableSpec",
     "TrainingError",
@@ -107,6 +111,7 @@ __all__ = [
     "read_certification",
     "report",
     "reproduce",
+    "statements",
     "train",
 ]
 

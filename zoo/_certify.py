@@ -95,7 +95,7 @@ def certify(
     home = folder.resolve() == trained.path.resolve()
     if not home and (folder / CARD).exists():
         raise ModelError(f"{folder} is the folder of another model, which would be spoilt: choose another out")
-    unit = Unit.of(trained.scheme.metric, pixel=trained.scheme.pixel)
+    unit = Unit.under(trained.scheme)
     chosen = unit.grid() if radii is None else chosen_radii(radii, unit)
     with workers(device) as here, _on(trained, here), _disk(folder), ExitStack() as held:
         if here.leads:

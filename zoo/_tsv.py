@@ -68,7 +68,7 @@ class Table:
 
     def __init__(self, path: Path, scheme: Scheme, methods: tuple[str, ...]) -> None:
         self.path, self.scheme, self.methods = path, scheme, methods
-        self._unit = Unit.of(scheme.metric, pixel=scheme.pixel)
+        self._unit = Unit.under(scheme)
         self._header = "\t".join([*COLUMNS, *methods])
 
     def read(self) -> dict[int, Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -114,7 +115,7 @@ class Column:
                 f"{len(values)} rows): fill it in first, or drop the column or these rows"
             )
         own = self._numbers(values, outside) if self.kind == "numeric" else self._places(values)
-        return np.rint(own * (q / max(1, self.finest))).astype(np.int64)
+        return np.rint(own * q / max(1, self.finest)).astype(np.int64)
 
     def _numbers(self, values: NDArray[Any], outside: Outside) -> NDArray[np.float64]:
         try:
@@ -156,6 +157,27 @@ class Column:
         if self.kind == "numeric":
             return self.low + (self.high - self.low) * own / self.steps
         return self.values[min(own, len(self.values) - 1)]
+
+    def within(self, level: int, reach: int, q: int) -> str:
+        """In words, the values whose level differs by at most `reach` from `level`.
+
+        Numbers are printed with as many digits as name their level without doubt.
+
+        >>> Column("age", "numeric", low=0.0, high=120.0, steps=60).within(15, 2, q=60)
+        '26.0 to 34.0'
+        >>> Column("size", "ordinal", values=("S", "M", "L")).within(30, 30, q=60)
+        'any value'
+        """
+        own = [k for k in range(self.finest + 1) if abs(round(k * q / max(1, self.finest)) - level) <= reach]
+        if len(own) == self.finest + 1:
+            return "any value"
+        if len(own) <= 1:
+            return "no change"
+        if self.kind != "numeric":
+            return ", ".join(str(self.values[k]) for k in own)
+        step = (self.high - self.low) / self.steps
+        digits = max(0, math.ceil(-math.log10(step / 5)))  # an error of a tenth of a step, where a half would be allowed
+        return " to ".join(f"{self.low + step * k:.{digits}f}" for k in (own[0], own[-1]))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the card of a model.
