@@ -317,10 +317,14 @@ class Moves:
             both.append(sums[: q + 1])
         return [max(pair) for pair in zip(*both, strict=True)]
 
-    def evaluate(self, m: int, threat: str) -> tuple[int, int]:
-        """(sum over items of max(0, m*gain - cost), all attainable gain); an item is a feature, or a pixel."""
+    def evaluate(self, m: int, threat: str, below: bool) -> tuple[int, int]:
+        """(sum over items of max(0, m*gain - cost), all attainable gain); an item is a feature, or a pixel.
+
+        If all points of the ball are nearer than 1 (`below`), no feature changes whose every change costs 1."""
         apart, most = [0] * self.sites, [0] * self.sites
         for feature, component in enumerate(self.component):
+            if below and threat == "features" and self.facts["costs"][component][1] == self.facts["scale"]:
+                continue
             gains = self.gains(feature)
             best = max(m * gain - cost for gain, cost in zip(gains, self.facts["costs"][component], strict=True))
             apart[feature % self.sites] += best  # never negative: k = 0 gains and costs nothing
@@ -540,7 +544,8 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
             0 if v in (rival, unsure_code) else (2 if v == chosen else 1) * w
             for v, w in zip(votes, weights, strict=True)
         ]
-        excess, attainable = Moves(facts, levels, worth).evaluate(m, document["threat"])
+        below = radius < 1 or (radius == 1 and not closed)
+        excess, attainable = Moves(facts, levels, worth).evaluate(m, document["threat"], below)
         if attainable < need:
             demand(True, f"class {rival} can gain {attainable} at most and never wins")
             continue

@@ -35,15 +35,17 @@ if TYPE_CHECKING:
     from zoo._certify import certify, read_certification
     from zoo._compare import Comparison, compare
     from zoo._curves import certified_curve, radius_histogram
-    from zoo._data import DATASETS, Augmentation, Dataset, load_data
+    from zoo._data import DATASETS, Augmentation, Dataset, Table, TableSpec, load_data
     from zoo._experiments._reproduce import reproduce
     from zoo._experiments._table import Reproduction
     from zoo._export import export
     from zoo._load import Listing, list_models, load
     from zoo._model import Model
     from zoo._models import MODELS
+    from zoo._models._estimator import fit_estimator
     from zoo._recipe import Recipe
     from zoo._report import report
+    from zoo._statement import Statement, statements
     from zoo._train import train
 
 _LAZY = {
@@ -58,10 +60,14 @@ _LAZY = {
     "Model": "_model",
     "Recipe": "_recipe",
     "Reproduction": "_experiments._table",
+    "Statement": "_statement",
+    "Table": "_data",
+    "TableSpec": "_data",
     "certified_curve": "_curves",
     "certify": "_certify",
     "compare": "_compare",
     "export": "_export",
+    "fit_estimator": "_models._estimator",
     "list_models": "_load",
     "load": "_load",
     "load_data": "_data",
@@ -69,6 +75,7 @@ _LAZY = {
     "read_certification": "_certify",
     "report": "_report",
     "reproduce": "_experiments._reproduce",
+    "statements": "_statement",
     "train": "_train",
 }
 
@@ -88,11 +95,15 @@ __all__ = [
     "ModelError",
     "Recipe",
     "Reproduction",
+    "Statement",
+    "Table",
+    "TableSpec",
     "TrainingError",
     "certified_curve",
     "certify",
     "compare",
     "export",
+    "fit_estimator",
     "list_models",
     "load",
     "load_data",
@@ -100,6 +111,7 @@ __all__ = [
     "read_certification",
     "report",
     "reproduce",
+    "statements",
     "train",
 ]
 

@@ -71,12 +71,32 @@ def chosen_certificate(certificate: str, rule: str | None, *, ranked: bool = Tru
 class Unit:
     """In what radii are counted: l_p where g = z**p/alpha, changed features or pixels for l0, else metric distance.
 
-    `converted` is the p of l_p radii that follow from l1 certificates (the baseline for fractional p).
+    `converted` is the p of l_p radii that follow from l1 certificates (the baseline for fractional p). `alone` is the
+    metric of the columns of a table that may change, where the others are free or immutable.
     """
 
     name: str
     power: tuple[Fraction, Fraction] | None
     converted: Fraction | None = None
+    alone: ECM | None = attrs.field(default=None, eq=False, repr=False)
+
+    @classmethod
+    def under(cls, scheme: Scheme) -> Unit:
+        """The unit of certificates under this scheme; the features of a table are its columns.
+
+        >>> from ecm import ECM
+        >>> from smoothing import Scheme
+        >>> roles = ECM.grouped(["sign(z)/4", "sign(z)", "0"], groups=[0, 0, 1, 2])  # two columns may change
+        >>> Unit.under(Scheme(roles.design(4, q=3), shape=(4,))).name
+        'changed columns'
+        """
+        found = cls.of(scheme.metric, pixel=scheme.pixel)
+        if len(scheme.shape) > 1:
+            return found
+        alone = _alone(scheme.metric, scheme.q)
+        found = found if alone is None else cls.of(alone)
+        name = "changed columns" if found.name == "changed features" else found.name
+        return attrs.evolve(found, name=name, alone=alone)
 
     @classmethod
     def of(cls, metric: ECM, *, pixel: bool = False) -> Unit:
@@ -108,11 +128,19 @@ class Unit:
 
         For converted units: ||v||_1 is at most ||v||_p, and at most ||v||_p**p since all differences are at most 1.
         """
+        ball = self._plain(ball)
         if self.converted is not None and self.power is not None and ball.radius is not None:
             left, right = radius**self.converted.numerator, (self.power[1] * ball.radius) ** self.converted.denominator
             inside = left <= right if ball.closed else left < right
             return ball.everywhere or inside or ball.covers_lp(radius)
         return ball.covers(radius) if self.power is None else ball.covers_lp(radius)
+
+    def _plain(self, ball: Certificate) -> Certificate:
+        """The ball in the metric of the columns that may change: cut to radius 1, below which no other one changes."""
+        if self.alone is None or ball.radius is None or ball.everywhere:
+            return ball
+        smaller = attrs.evolve(ball, radius=Fraction(1), closed=False) if ball.radius >= 1 else ball
+        return attrs.evolve(smaller, metric=self.alone)
 
     def radius(self, ball: Certificate) -> float:
         """The largest double that the ball covers: sound to compare with `>=`. nan: no certificate; inf: no limit."""
@@ -120,6 +148,7 @@ class Unit:
             return math.nan
         if ball.everywhere:
             return math.inf
+        ball = self._plain(ball)
         if self.power is None:
             return root_below(ball.radius, Fraction(1), strict=not ball.closed)
         found = ball.lp_radius() if self.converted is None else ball.l1_to_lp(self.converted)
@@ -145,6 +174,16 @@ class Unit:
         whole = self.power is not None and self.power[0] == 0
         step = next(s for s in sizes if most / s <= steps and (not whole or s.denominator == 1))
         return tuple(step * k for k in range(math.floor(most / step) + 1))
+
+
+def _alone(metric: ECM, q: int) -> ECM | None:
+    """The one g of the columns that may change, where the others are free (g = 0) or immutable (g(1/q) = 1); else None.
+
+    No ball of radius 1 or less holds a point where an immutable column is changed, and free columns cost nothing: such
+    a ball is one in the columns that may change.
+    """
+    kept = [profile for profile in metric.components if not profile.is_zero and profile.floors(1, q)[1] < 1]
+    return metric[metric.components.index(kept[0])] if len(kept) == 1 < len(metric.components) else None
 
 
 @attrs.frozen
@@ -212,14 +251,19 @@ class Certification:
     @property
     def unit(self) -> Unit:
         """What radii mean here."""
-        unit = Unit.of(self.scheme.metric, pixel=self.scheme.pixel)
+        unit = Unit.under(self.scheme)
         return unit if self.converted is None else unit.to_lp(self.converted)
 
     def as_lp(self, p: Exact) -> Certification:
         """This l1 run with its radii as the l_p radii that follow from them: the baseline for a model of l_p itself."""
         exponent = exact(p, "p")
-        unit = Unit.of(self.scheme.metric, pixel=self.scheme.pixel).to_lp(exponent)
+        unit = Unit.under(self.scheme).to_lp(exponent)
         return attrs.evolve(self, converted=exponent, radii=unit.grid())
+
+    @property
+    def things(self) -> str:
+        """What is certified: "rows" of a table, or "images"."""
+        return "rows" if len(self.scheme.shape) == 1 else "images"
 
     @property
     def images(self) -> int:
@@ -306,12 +350,12 @@ class Certification:
 
     def __repr__(self) -> str:
         if not self.rows:
-            return f"{self.model}: no image of {self.data} is certified yet"
+            return f"{self.model}: no {self.things[:-1]} of {self.data} is certified yet"
         width = max(6, *(len(f"{float(r):g}") + 2 for r in self.radii))
         name = max(11, *map(len, self.methods))
         lines = [
-            f"{self.model}: {self.images} of {self.split_size} test images of {self.data}, "
-            f"{self.scheme.samples} votes an image",
+            f"{self.model}: {self.images} of {self.split_size} test {self.things} of {self.data}, "
+            f"{self.scheme.samples} votes per {self.things[:-1]}",
             f"  base accuracy      {100 * self.base_accuracy:.1f}% of all votes",
             f"  smoothed accuracy  {self.smoothed_accuracy}"
             + (f" by run-off; by plurality {self.smoothed_by(METHODS[0])}" if self.rule == "runoff" else ""),

@@ -30,7 +30,7 @@ from smoothing._record import fitting_header
 from zoo._card import update_card
 from zoo._certification import ALL_METHODS, Certification, Row, Unit, chosen_certificate, methods_up_to
 from zoo._checkpoint import alone, write_atomically
-from zoo._data import DATASETS, Dataset, load_data
+from zoo._data import DATASETS, Dataset, load_data, with_columns
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
 from zoo._load import PRETRAINED, RUNS, VOTES, find_model, load
@@ -100,7 +100,7 @@ def certify(
     home = folder.resolve() == trained.path.resolve()
     if not home and (folder / CARD).exists():
         raise ModelError(f"{folder} is the folder of another model, which would be spoilt: choose another out")
-    unit = Unit.of(trained.scheme.metric, pixel=trained.scheme.pixel)
+    unit = Unit.under(trained.scheme)
     chosen = unit.grid() if radii is None else chosen_radii(radii, unit)
     with workers(device) as here, _on(trained, here), _disk(folder), ExitStack() as held:
         if here.leads:
@@ -410,7 +410,9 @@ def write_about(folder: Path, about: dict[str, Any]) -> None:
 def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -> Dataset:
     """The data set to certify, if it has the shape, levels and classes that the model was made for."""
     trained_on = model.card["data"]
-    loaded = load_data(_known(trained_on["name"], f"{model.name} was trained on") if data is None else data, root)
+    given = with_columns(data, trained_on)
+    loaded = load_data(_known(trained_on["name"], f"{model.name} was trained on") if data is None else given, root)
+    with_columns(loaded, trained_on)  # a table by name, too, must have the columns that the model was trained on
     if data is None and loaded.digest != trained_on["digest"]:
         raise DataError(
             f"the {loaded.name} found here is not the one that {model.name} was trained on (another digest): pass the "
@@ -430,8 +432,8 @@ def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -
 
 def certified_data(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset:
     """The data set whose test images a run certified: given, or found by its name."""
-    name = about["data"]["name"]
-    loaded = load_data(_known(name, "the run certified images of") if data is None else data, root)
+    name, given = about["data"]["name"], with_columns(data, about["card"]["data"])
+    loaded = load_data(_known(name, "the run certified images of") if data is None else given, root)
     if loaded.test.digest != about["data"]["test_digest"]:
         raise DataError(
             f"{loaded.name}: these are not the test images that were certified (another digest); pass those of the run"

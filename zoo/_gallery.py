@@ -11,7 +11,7 @@ import numpy as np
 from zoo._certification import Certification, Row
 from zoo._certify import certified_data
 from zoo._curves import METHOD_NAMES
-from zoo._data import Dataset
+from zoo._data import Dataset, Table
 from zoo._errors import DataError
 from zoo._shown import down, png_address
 
@@ -26,7 +26,9 @@ def images_of(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | N
         if data is not None:
             raise
         said = str(error).replace(str(Path.home()), "~")  # a page is handed on: it names nobody's folders
-        return f"The images are not shown: {said}"
+        return f"The {'rows' if 'table' in about['card']['data'] else 'images'} are not shown: {said}"
+    if isinstance(loaded, Table):
+        return loaded
     if len(loaded.shape) != 3 or loaded.shape[0] not in (1, 3):
         return f"Inputs of shape {loaded.shape} are not pictures."
     return loaded
@@ -34,6 +36,8 @@ def images_of(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | N
 
 def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
     empty: dict[str, Any] = {"gallery": [], "gallery_head": [], "gallery_rows": [], "seen": [], "seen_text": ""}
+    if isinstance(images, Table):
+        return empty | {"gallery_text": ""}
     if isinstance(images, str):
         return empty | {"gallery_text": images}
     rows = chosen_rows(found)

@@ -87,7 +87,7 @@ def _read(folder: Path, card: dict[str, Any], base: nn.Module | None) -> Model:
     from zoo._models import MODELS
 
     made = card["model"]["name"]
-    if base is None and made not in MODELS:
+    if base is None and made not in MODELS and card["model"].get("kind") != "scikit-learn":
         raise ModelError(
             f"{folder}: its network {made!r} is not one of the package ({', '.join(MODELS)}); pass the module itself, "
             f"as in zoo.load({str(folder)!r}, base={made}(...)): code is never loaded from a folder"

@@ -17,6 +17,7 @@ from zoo._card import describe
 from zoo._checkpoint import load_tensors, save_tensors, write_atomically
 from zoo._errors import ModelError
 from zoo._models import Base, build_network
+from zoo._models._estimator import EstimatorBase
 
 if TYPE_CHECKING:
     from smoothing import SmoothedClassifier
@@ -71,6 +72,8 @@ class Model:
         if file_sha256(path / WEIGHTS) != card["weights"] or facts["scheme"] != scheme.fingerprint:
             raise ModelError(f"{path}: {WEIGHTS} are not the weights that {CARD} names: mixed up; {AGAIN}")
         made = card["model"]
+        if made.get("kind") == "scikit-learn":
+            return cls(path, EstimatorBase.from_archive(tensors["archive"], made["classes"]).eval(), scheme, card)
         if network is None:
             _, network = build_network(made["name"], tuple(made["input_shape"]), made["classes"])
         base = Base(network, tensors["mean"], tensors["std"])

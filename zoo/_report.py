@@ -45,6 +45,8 @@ from zoo._errors import ModelError
 from zoo._gallery import cut, gallery, images_of
 from zoo._load import PRETRAINED, RUNS
 from zoo._shown import down
+from zoo._statement import spec_of
+from zoo._table_rows import table_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +79,7 @@ def report(
     folder = find_run(run)
     about, found = read_about(folder), read_certification(folder)
     if not found.rows:
-        raise ModelError(f"{folder} holds no finished image yet: run `ecm certify {folder}` first")
+        raise ModelError(f"{folder} holds no finished {found.things[:-1]} yet: run `ecm certify {folder}` first")
     page = Path(out) if out is not None else (RUNS / folder.name if folder.parent == PRETRAINED else folder) / PAGE
     figures = page.parent / FIGURES
     try:
@@ -100,7 +102,8 @@ def render(found: Certification, about: dict[str, Any], images: Dataset | str) -
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["pretty"] = _pretty
-    description = describe(found.scheme)
+    description, spec = describe(found.scheme), spec_of(about)
+    names = () if spec is None else spec.names
     script = (Path(__file__).parent / "_report.js").read_text()
     return environment.get_template("_report.html").render(
         title=f"Certified robustness of {found.model}",
@@ -115,11 +118,13 @@ def render(found: Certification, about: dict[str, Any], images: Dataset | str) -
         spread=_spread(found),
         budget=f"B = {found.scheme.total}",
         levels=found.scheme.q + 1,
-        components=[_component(found, description, i) for i in range(len(description["law"]))],
+        components=[_component(found, description, i, names) for i in range(len(description["law"]))],
         facts=_facts(found, about),
         fingerprints=_fingerprints(found, about),
         meaning=_meaning(found, about),
         version=version("ecm"),
+        things=found.things,
+        **table_rows(found, about, images),
         **gallery(found, images),
     )
 
@@ -130,7 +135,7 @@ def render(found: Certification, about: dict[str, Any], images: Dataset | str) -
 def _lead(found: Certification) -> str:
     which = "all" if found.images == found.split_size else f"{found.images} of the"
     return (
-        f"{which.capitalize()} {found.split_size} test images of {found.data}, {found.scheme.samples} votes each, "
+        f"{which.capitalize()} {found.split_size} test {found.things} of {found.data}, {found.scheme.samples} votes each, "
         f"certified deterministically in the metric d(x, y) = Σ g(|x − y|) with g(z) = {_short(found.scheme.metric)}."
     )
 
@@ -153,7 +158,8 @@ def _tiles(found: Certification) -> list[dict[str, str]]:
             "name": "smoothed accuracy",
             "term": "smoothed",
             "value": _percent(smoothed.share),
-            "note": f"{smoothed.correct} of {smoothed.images} images; 95% interval {_percent(low)} to {_percent(high)}",
+            "note": f"{smoothed.correct} of {smoothed.images} {found.things}; "
+            f"95% interval {_percent(low)} to {_percent(high)}",
         },
         {
             "name": f"certified at {float(middle):g}",
@@ -168,7 +174,7 @@ def _tiles(found: Certification) -> list[dict[str, str]]:
             "note": f"{found.unit.name}; a wrong prediction and a missing certificate count as 0",
         },
         {
-            "name": "votes an image",
+            "name": f"votes per {found.things[:-1]}",
             "term": "",
             "value": f"{found.scheme.samples}",
             "note": "forward passes of the network",
@@ -247,23 +253,31 @@ def _spread(found: Certification) -> dict[str, Any]:
     rows = histogram(found)
     none = sum(row.balls[found.certificate].radius is None for row in found.rows)
     right, wrong = sum(row[2] for row in rows), sum(row[3] for row in rows)
-    text = f"{right} images are right and {wrong} are wrong with a certificate (a wrong prediction is certified too)."
+    text = (
+        f"{right} {found.things} are right and {wrong} are wrong with a certificate "
+        "(a wrong prediction is certified too)."
+    )
     if none:
         text += f" Without any certificate: {none}; their votes are too close, the unsure ones counted against them."
     return {
         **_pictures(lambda narrow: radius_histogram(found, narrow=narrow)),
-        "alt": f"Histogram of the certified radii ({found.unit.name}) of {right + wrong} images.",
+        "alt": f"Histogram of the certified radii ({found.unit.name}) of {right + wrong} {found.things}.",
         "text": text,
         "head": ["from", "to", "right", "wrong"],
         "rows": [[f"{a:.4g}", f"{b:.4g}", r, w] for a, b, r, w in rows],
     }
 
 
-def _component(found: Certification, description: dict[str, Any], i: int) -> dict[str, Any]:
+def _component(
+    found: Certification, description: dict[str, Any], i: int, names: tuple[str, ...] = ()
+) -> dict[str, Any]:
     scheme, law = found.scheme, description["law"][i]
     design, outcomes, profile = scheme.design, scheme.design.outcomes[i], scheme.metric.components[i]
     g, pairs = profile.values(scheme.q), np.arange(scheme.q + 1, 0, -1)
     groups = [a for a, component in enumerate(scheme.metric.groups) if component == i]
+    where = f"index {', '.join(map(str, groups))} of the first axis" if groups else ""
+    if groups and names:
+        where = "columns " * (len(groups) > 1) + ", ".join(names[a] for a in groups)
     budget = design.budget
     worst = float((g - outcomes.least / budget).max())
     return {
@@ -271,7 +285,7 @@ def _component(found: Certification, description: dict[str, Any], i: int) -> dic
         "source": _short(scheme.metric[i]),
         "formula": formula(rf"g(z) = {profile.latex()}") if len(law["g"]) <= _LONG else None,
         "zero": profile.is_zero,
-        "where": f"index {', '.join(map(str, groups))} of the first axis" if groups else "",
+        "where": where,
         "proof": law["proof"],
         "law": {
             **_pictures(lambda narrow: law_figure([(name, share) for name, share in law["widths"]], narrow=narrow)),
@@ -320,7 +334,7 @@ def _facts(found: Certification, about: dict[str, Any]) -> list[dict[str, Any]]:
             "name": "Data",
             "rows": [
                 ("trained on", card["data"]["name"]),
-                ("certified", f"{found.images} of {found.split_size} test images of {found.data}"),
+                ("certified", f"{found.images} of {found.split_size} test {found.things} of {found.data}"),
                 *_readable(card["data"].get("source", {})),
             ],
         },
@@ -343,7 +357,7 @@ def _fingerprints(found: Certification, about: dict[str, Any]) -> list[tuple[str
         ("scheme", found.scheme.fingerprint),
         ("weights", about["weights"]),
         ("data", data["digest"]),
-        ("test images", about["data"]["test_digest"]),
+        (f"test {found.things}", about["data"]["test_digest"]),
         *(
             (name, text)
             for part in (data.get("source", {}), about["card"].get("training", {}))
@@ -367,11 +381,12 @@ def _meaning(found: Certification, about: dict[str, Any]) -> list[tuple[str, str
     wins = "class by the run-off" if found.rule == "runoff" else "most frequent vote"
     every = [
         ("base", "base accuracy", "the share of single votes (one evaluation of the network each) that are right"),
-        ("smoothed", "smoothed accuracy", f"the share of images whose {wins} is right"),
+        ("smoothed", "smoothed accuracy", f"the share of {found.things} whose {wins} is right"),
         (
             "certified",
             "certified accuracy",
-            f"the share of images whose {wins} is right at the image and at every point within the radius",
+            f"the share of {found.things} whose {wins} is right at the {found.things[:-1]} itself and at every point "
+            "within the radius",
         ),
         ("radius", "radius", f"{found.unit.name}; rounded down where it is printed, decided exactly where it counts"),
         ("paper", METHOD_NAMES["paper"], "Levine and Feizi (2022): half the margin of the votes over B, a closed ball"),

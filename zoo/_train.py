@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ecm import ECM, default_budget
 from smoothing._noise import Noise
 from smoothing._representation import channels
 from smoothing._scheme import Scheme
-from zoo._data import Dataset, Split, load_data
+from zoo._data import Dataset, Split, Table, load_data
 from zoo._distributed import workers
 from zoo._errors import SettingError, TrainingError
 from zoo._journal import Journal
@@ -34,13 +34,15 @@ from zoo._recipe import Preset
 from zoo._recipe import preset as find_preset
 from zoo._run import CHECKPOINT, Run, diverged, prepared, require_same, restore, save, stop_signal
 from zoo._start import take_weights
+from zoo._train_table import find_estimator, train_estimator
 
 LIVE_IMAGES = 2000  # test images on which the base accuracy is watched during a run
-Network = str | nn.Module | Callable[[int, int], nn.Module]
+Network = str | nn.Module | Callable[[int, int], nn.Module] | Any  # any estimator of scikit-learn's kind, for a table
+Metric = ECM | Scheme | str | Mapping[str, ECM | str]
 
 
 def train(
-    metric: ECM | Scheme | str,
+    metric: Metric,
     data: Any = "digits",
     *,
     model: Network | None = None,
@@ -69,6 +71,9 @@ def train(
     then counts pixels). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
     `objective="stability"`.
 
+    For a `Table`, `metric` may also be formulas by column name, and `model` a scikit-learn classifier or its name: it
+    is fitted on noisy rows, `copies` of each training row (see `fit_estimator`).
+
     Each step shows every image at a random sample t of the scheme: the outcomes are those of the certification. The run
     can be killed at any time; the same call resumes it and, on a CPU with the same number of threads, ends with
     bitwise the same weights. Under torchrun the batch is shared among the processes; `out` must then be on a disk that
@@ -82,6 +87,14 @@ def train(
     """
     loaded = load_data(data, root)
     chosen = find_preset(preset, len(loaded.train), loaded.shape)
+    metric = declared_metric(metric, loaded)
+    if (estimator := find_estimator(model, loaded)) is not None:
+        if start is not None or epochs is not None:
+            raise SettingError(f"{type(estimator).__name__} is fitted at once: leave out start and epochs")
+        scheme = make_scheme(metric, loaded, chosen, budget, pixel)
+        usual = f"{run_name(loaded, scheme, preset)}-{type(estimator).__name__}"
+        folder = Path(out) if out is not None else Path("runs") / usual
+        return train_estimator(estimator, loaded, scheme, folder, changes, resume=resume, seed=seed)
     begun = start if isinstance(start, Model | None) else load(start)
     recipe = chosen.usual(begun is not None).changed(changes if epochs is None else {**changes, "epochs": epochs})
     recipe = attrs.evolve(recipe, batch=min(recipe.batch, len(loaded.train)))
@@ -102,14 +115,7 @@ def train(
         card: dict[str, Any] = {
             "name": folder.name,
             "model": {"name": name, "input_shape": list(shape), "classes": loaded.classes},
-            "data": {
-                "name": loaded.name,
-                "digest": loaded.digest,
-                "q": loaded.q,
-                "shape": list(loaded.shape),
-                "class_names": list(loaded.class_names),
-                "source": dict(loaded.source),
-            },
+            "data": loaded.describe(),
             "training": {"preset": preset, "seed": seed, **attrs.asdict(recipe)},
         }
         if begun is not None:
@@ -244,6 +250,18 @@ def base_accuracy(
     return {"value": hits / count, "images": count, "how": "one random sample an image"}
 
 
+def declared_metric(metric: Metric, data: Dataset) -> ECM | Scheme | str:
+    """The metric of a run: for a table with the roles of its columns, for other data as it is."""
+    if isinstance(data, Table):
+        if isinstance(metric, Scheme):
+            data.spec.require_roles(metric.metric)
+            return metric
+        return data.spec.metric(metric)
+    if isinstance(metric, Mapping):
+        raise SettingError(f"formulas by column name, but {data.name} has no named columns: give one formula or an ECM")
+    return metric
+
+
 def make_scheme(
     metric: ECM | Scheme | str, data: Dataset, chosen: Preset, budget: int | None, pixel: bool = False
 ) -> Scheme:
@@ -264,12 +282,18 @@ def make_scheme(
     if not isinstance(declared, ECM):
         raise SettingError(f"a metric of type {type(metric).__name__}: give an ECM, its formula as text, or a Scheme")
     if budget is None:
-        budget = default_budget(declared, data.q)
+        budget = default_budget(_priced(declared, data.q), data.q)
         if chosen.per_alpha is not None:
-            top = max(float(g.values(data.q)[-1]) for g in declared.components) or 1.0
+            top = max(float(g.values(data.q)[-1]) for g in _priced(declared, data.q).components) or 1.0
             budget = math.ceil(round(chosen.per_alpha / top, 6))
     design = declared.design(budget, data.q, kind=chosen.kind)
     return Scheme(design, data.shape, coupling=chosen.coupling, order=chosen.order, pixel=pixel)
+
+
+def _priced(metric: ECM, q: int) -> ECM:
+    """The metric without the components that no certified change can touch (g(1/q) = 1): they say nothing about B."""
+    kept = tuple(profile for profile in metric.components if profile.floors(1, q)[1] < 1)
+    return ECM(kept, tuple(range(len(kept)))) if kept and len(kept) < len(metric.components) else metric
 
 
 def run_name(data: Dataset, scheme: Scheme, preset: str) -> str:

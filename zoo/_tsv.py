@@ -108,7 +108,7 @@ class Table:
 
     def __init__(self, path: Path, scheme: Scheme, methods: tuple[str, ...]) -> None:
         self.path, self.scheme, self.methods = path, scheme, methods
-        self._unit = Unit.of(scheme.metric, pixel=scheme.pixel)
+        self._unit = Unit.under(scheme)
         self._header, self._older = ("\t".join([*columns, *methods]) for columns in (COLUMNS, OLDER))
 
     def read(self) -> dict[int, Row]:

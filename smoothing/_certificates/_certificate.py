@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -192,9 +193,49 @@ class Certificate:
         radius = power[1] * self.radius
         return root_below(radius, max(Fraction(1), 1 / exponent) if radius > 1 else Fraction(1), strict=not self.closed)
 
-    def features(self) -> int | None:
-        """How many features may take any values at all: the most n with n * max_i g_i(1) inside the ball."""
-        return self._count([[profile] for profile in self.metric.components], math.prod(self.shape))
+    def features(self, among: Sequence[int] | None = None) -> int | None:
+        """How many features may take any values at all: the most n with n * max_i g_i(1) inside the ball.
+
+        With `among` only those features are changed, by their numbers: the most n of them, the n dearest included.
+
+        >>> from ecm import ECM
+        >>> columns = ECM.grouped(["sign(z)/8", "sign(z)/4", "sign(z)"], groups=[0, 0, 1, 2])
+        >>> ball = Certificate(0, "paper", Fraction(3, 8), True, columns, q=9, shape=(4,))
+        >>> ball.features(), ball.features(among=[0, 1, 2]), ball.features(among=[0, 1])
+        (0, 2, 2)
+        """
+        if among is None:
+            return self._count([[profile] for profile in self.metric.components], math.prod(self.shape))
+        if self.radius is None:
+            return None
+        if self.everywhere:
+            return len(among)
+        tops = [_top([profile], self.q) for profile in self.metric.components]
+        component = self.metric.component_of(self.shape)
+        spent, count = Fraction(0), 0
+        for cost in sorted((tops[component[i]] for i in among), reverse=True):
+            spent += cost
+            if not self.covers(spent):
+                break
+            count += 1
+        return count
+
+    def reach(self, feature: int) -> int | None:
+        """By how many levels one feature alone may change, either way: the most k with g(k/q) inside the ball.
+
+        >>> from ecm import ECM
+        >>> Certificate(0, "paper", Fraction(1, 4), True, ECM.lp("1/2", 2), q=16, shape=(3,)).reach(1)
+        4
+        """
+        if self.radius is None:
+            return None
+        low, high = 0, self.q + 1  # moving by `low` levels stays in the ball, by `high` it does not
+        zero = np.zeros(self.shape, dtype=np.int64)
+        while high - low > 1:
+            moved = zero.copy()
+            moved.flat[feature] = (low + high) // 2
+            low, high = ((low + high) // 2, high) if self.contains(zero, moved) else (low, (low + high) // 2)
+        return low
 
     def pixels(self) -> int | None:
         """How many pixels may take any values at all (a pixel: all features that share every index but the first).
@@ -217,13 +258,7 @@ class Certificate:
             return most
         count = most
         for profiles in items:
-            known = [rational(profile, self.q, self.q) for profile in profiles]
-            if None not in known:
-                top = sum((v for v in known if v is not None), Fraction(0))
-            else:  # an irrational total never meets the rational radius, so any bound close enough from above will do
-                top = sum(
-                    (Fraction(int(g.floors(COST_SCALE, self.q)[-1]) + 1, COST_SCALE) for g in profiles), Fraction(0)
-                )
+            top = _top(profiles, self.q)
             if top > 0:
                 n = math.floor(self.radius / top)
                 count = min(count, n if self.closed or n * top < self.radius else n - 1)
@@ -236,6 +271,14 @@ def check_threat(threat: object, scheme: Scheme) -> None:
         raise VoteError(f"threat = {threat!r} is unknown; write one of {', '.join(get_args(Threat))}")
     if threat == "pixels" and not scheme.pixel:
         raise VoteError("threat = 'pixels' needs a scheme whose channels share offsets: Scheme(..., pixel=True)")
+
+
+def _top(profiles: list[Profile], q: int) -> Fraction:
+    """The sum of g(1) over the profiles, or a bound close above it: an irrational sum never meets a rational radius."""
+    known = [rational(profile, q, q) for profile in profiles]
+    if None not in known:
+        return sum((v for v in known if v is not None), Fraction(0))
+    return sum((Fraction(int(g.floors(COST_SCALE, q)[-1]) + 1, COST_SCALE) for g in profiles), Fraction(0))
 
 
 def rational(profile: Profile, k: int, q: int) -> Fraction | None:

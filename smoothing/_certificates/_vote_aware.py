@@ -91,13 +91,22 @@ class VoteAware:
     def against(self, levels: Ints, worth: Ints, need: int) -> tuple[Fraction | None, int | None]:
         """A lower bound on the cost of gaining `need` >= 1 from samples of this worth, and its multiplier.
 
-        (None, None) if all attainable gain is below the need.
+        (None, None) if all attainable gain is below the need. Features whose every change costs 1 are left out, and
+        the bound is 1 at most: a ball of that radius holds no point at which one of them is changed.
         """
         items = self.items(levels, worth)
         if items.attainable < need:
-            return None, None
+            return (Fraction(1) if self._dear else None), None
         value, m = maximize(items, need, self.scale, self.scale // (2 * self.scheme.total * self.unit))
-        return Fraction(value, self.scale), m
+        return min(Fraction(value, self.scale), Fraction(1)) if self._dear else Fraction(value, self.scale), m
+
+    @cached_property
+    def _dear(self) -> frozenset[int]:
+        """Components with g(1/q) = 1, for the threat by features: columns of a table that nobody can change."""
+        if self.threat != "features":
+            return frozenset()
+        floors = self.scheme.metric.floors(1, self.scheme.q)
+        return frozenset(c for c in self.touch.components if floors[c][1] >= 1)
 
     def items(self, levels: Ints, worth: Ints) -> Items:
         """The gains of all features (or pixels) for this worth of the samples, with their costs."""
@@ -108,7 +117,7 @@ class VoteAware:
             gains[c][filled[c] : filled[c] + len(features)] = part
             filled[c] += len(features)
         if self.threat == "features":
-            return FeatureItems(tuple((gains[c], self._costs[c]) for c in gains))
+            return FeatureItems(tuple((gains[c], self._costs[c]) for c in gains if c not in self._dear))
         channels = self.scheme.shape[0]
         apart = gains.get(0, np.zeros((self.scheme.features, moves), np.int64)).reshape(channels, -1, moves)
         # No more than all that the pixel shows, nor than its channels gain together

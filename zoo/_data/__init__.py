@@ -14,10 +14,23 @@ from zoo._data._digits import load_digits
 from zoo._data._files import data_root
 from zoo._data._folder import load_folder
 from zoo._data._mnist import load_mnist
+from zoo._data._sklearn import load_table
 from zoo._data._svhn import load_svhn
+from zoo._data._table import Table, TableSpec, is_frame, with_columns
 from zoo._errors import DataError
 
-__all__ = ["DATASETS", "Augmentation", "Dataset", "Split", "Tensors", "data_root", "load_data"]
+__all__ = [
+    "DATASETS",
+    "Augmentation",
+    "Dataset",
+    "Split",
+    "Table",
+    "TableSpec",
+    "Tensors",
+    "data_root",
+    "load_data",
+    "with_columns",
+]
 
 DATASETS: dict[str, Callable[[Path | None], Dataset]] = {
     "digits": lambda root: load_digits(),
@@ -26,6 +39,9 @@ DATASETS: dict[str, Callable[[Path | None], Dataset]] = {
     "cifar10": load_cifar10,
     "cifar100": load_cifar100,
     "svhn": load_svhn,
+    "breast_cancer": lambda root: load_table("breast_cancer"),
+    "wine": lambda root: load_table("wine"),
+    "iris": lambda root: load_table("iris"),
     "imagenet": lambda root: load_folder(data_root(root) / "imagenet", name="imagenet"),
 }
 
@@ -50,6 +66,11 @@ def load_data(data: Any = "digits", root: str | os.PathLike[str] | None = None) 
         close = difflib.get_close_matches(str(data).lower(), DATASETS, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise DataError(f"{str(data)!r} is neither a data set ({', '.join(DATASETS)}) nor a folder of images{hint}")
+    if is_frame(data):
+        raise DataError(
+            f"a table of type {type(data).__name__}: say which column is the class, as in "
+            "zoo.Table.from_frame(frame, target='...')"
+        )
     if isinstance(data, tuple) and len(data) == 2:
         return Dataset.from_arrays(*data) if isinstance(data[0], tuple) else Dataset.from_arrays(data)
     raise DataError(

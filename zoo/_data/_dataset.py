@@ -180,6 +180,17 @@ class Dataset:
         parts = (self.train.digest, self.test.digest, self.q, self.class_names)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
+    def describe(self) -> dict[str, Any]:
+        """What a card says about the data: enough to tell whether other data are the same."""
+        return {
+            "name": self.name,
+            "digest": self.digest,
+            "q": self.q,
+            "shape": list(self.shape),
+            "class_names": list(self.class_names),
+            "source": dict(self.source),
+        }
+
     @classmethod
     def from_arrays(
         cls,
