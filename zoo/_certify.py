@@ -423,12 +423,13 @@ def _folder(model: Model, out: str | os.PathLike[str] | None) -> Path:
 
 @contextmanager
 def _on(model: Model, here: Workers) -> Iterator[None]:
-    """The network on the process's device, and back on the CPU afterwards."""
+    """The network on the process's device, and back where it was afterwards."""
+    before = model.device
     model.base.to(here.device)
     try:
         yield
     finally:
-        model.base.cpu()
+        model.base.to(before)
 
 
 @contextmanager

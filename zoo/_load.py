@@ -44,13 +44,20 @@ def find_model(name: str | os.PathLike[str]) -> Path:
     raise ModelError(f"{str(name)!r} is neither the folder of a model nor a known name; {hint}")
 
 
-def load(name: str | os.PathLike[str], *, base: nn.Module | None = None, metric: ECM | str | None = None) -> Model:
+def load(
+    name: str | os.PathLike[str],
+    *,
+    base: nn.Module | None = None,
+    metric: ECM | str | None = None,
+    quantize: bool = False,
+) -> Model:
     """The model in a folder (or known by name), after checking that its pieces belong together.
 
     The card names the sha256 of the weights and the fingerprint of the scheme; the metric in the card must be the
     scheme's; votes, if there are any, must be of these weights under this scheme. Architectures come from the package
     by name; a model made of your own `nn.Module` needs that module as `base` (its weights are loaded into it).
-    `metric`, if given, is checked against the one that the weights were trained for.
+    `metric`, if given, is checked against the one that the weights were trained for. With `quantize` the model rounds
+    floats in [0, 1] to the nearest level, which attack toolboxes need; otherwise it refuses them.
 
     >>> load("digits-l0.5-a4", metric="z**0.5/4").name
     'digits-l0.5-a4'
@@ -80,6 +87,7 @@ def load(name: str | os.PathLike[str], *, base: nn.Module | None = None, metric:
     if metric is not None:
         _require_metric(model, metric)
     _require_votes(model)
+    model.quantize = quantize
     return model
 
 
