@@ -29,7 +29,7 @@ from smoothing._progress import progress_bar
 from zoo._card import update_card
 from zoo._certification import METHODS, Certification, Row, Unit, methods_up_to
 from zoo._checkpoint import alone, write_atomically
-from zoo._data import DATASETS, Dataset, load_data
+from zoo._data import DATASETS, Dataset, load_data, load_evaluated
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
 from zoo._load import PRETRAINED, RUNS, VOTES, find_model, load
@@ -61,6 +61,10 @@ def certify(
     progress: bool = True,
 ) -> Certification:
     """Certify the test images of `data` (by default those of the data set the model was trained on).
+
+    Everything that is given is certified: `(images, labels)`, a torch data set or `DataLoader`, a Hugging Face split, a
+    folder of class folders, with the levels and classes of the model. Of what has two halves (a named data set, a
+    `Dataset`, a pair (train, test)) it is the test half.
 
     `limit` takes the first images of one fixed random order, so that a larger limit continues a smaller one and sets
     sorted by class are not a problem. `radii` (l_p radii where g = z**p/alpha, else metric distances) are those of the
@@ -294,13 +298,13 @@ def _remove_parts(run: _Run) -> None:
 
 
 def read_certification(path: str | os.PathLike[str]) -> Certification:
-    """The certification that a folder holds, as far as it got; no weights are loaded.
+    """Return the certification that a folder (or a known name) holds, as far as it got; no weights are loaded.
 
-    >>> found = read_certification(load("digits-l0.5-a4").path)
+    >>> found = read_certification("digits-l0.5-a4")
     >>> found.images, found.methods
     (359, ('paper', 'integer', 'vote_aware'))
     """
-    folder = Path(path)
+    folder = find_run(path)
     about = read_about(folder)
     try:
         scheme = read_scheme(folder)
@@ -365,14 +369,21 @@ def write_about(folder: Path, about: dict[str, Any]) -> None:
 
 
 def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -> Dataset:
-    """The data set to certify, if it has the shape, levels and classes that the model was made for."""
+    """The data set, which must have the shape, levels and classes that the model was made for.
+
+    Of a named data set, a `Dataset` or a pair (train, test) the test images are meant; of everything else all of it,
+    with the levels and classes of the model.
+    """
     trained_on = model.card["data"]
-    loaded = load_data(_known(trained_on["name"], f"{model.name} was trained on") if data is None else data, root)
-    if data is None and loaded.digest != trained_on["digest"]:
-        raise DataError(
-            f"the {loaded.name} found here is not the one that {model.name} was trained on (another digest): pass the "
-            f"data (--dataset), {loaded.name!r} too if its test images are what you want"
-        )
+    if data is None:
+        loaded = load_data(_known(trained_on["name"], f"{model.name} was trained on"), root)
+        if loaded.digest != trained_on["digest"]:
+            raise DataError(
+                f"the {loaded.name} found here is not the one that {model.name} was trained on (another digest): pass "
+                f"the data (--dataset), {loaded.name!r} too if its test images are what you want"
+            )
+    else:
+        loaded = load_evaluated(data, model.scheme.q, model.scheme.shape, trained_on["class_names"], root)
     for what, given, wanted in (
         ("shape", loaded.shape, model.scheme.shape),
         ("largest level q", loaded.q, model.scheme.q),
@@ -388,7 +399,11 @@ def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -
 def certified_data(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset:
     """The data set whose test images a run certified: given, or found by its name."""
     name = about["data"]["name"]
-    loaded = load_data(_known(name, "the run certified images of") if data is None else data, root)
+    if data is None:
+        loaded = load_data(_known(name, "the run certified images of"), root)
+    else:
+        made = about["card"]["data"]
+        loaded = load_evaluated(data, made["q"], tuple(made["shape"]), made["class_names"], root)
     if loaded.test.digest != about["data"]["test_digest"]:
         raise DataError(
             f"{loaded.name}: these are not the test images that were certified (another digest); pass those of the run"

@@ -13,6 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from smoothing._certificates import Certificate, Threat
 from smoothing._certificates._certify import diameter
 from zoo._certification import Row, Unit
@@ -117,6 +119,7 @@ class Table:
         radius = self._unit.radius(row.balls[self.methods[-1]])
         minutes, seconds = divmod(row.seconds, 60)
         time = f"{int(minutes) // 60}:{int(minutes) % 60:02d}:{seconds:09.6f}"
-        cells: list[object] = [row.idx, row.label, row.predict, radius, int(row.correct), time]
+        plain = np.format_float_positional(radius, trim="0")  # every digit of the double, and never an exponent
+        cells: list[object] = [row.idx, row.label, row.predict, plain, int(row.correct), time]
         cells += [self.scheme.total, row.hits, row.unsure]
         return "\t".join(map(str, [*cells, *(ball_text(row.balls[m]) for m in self.methods)])) + "\n"
