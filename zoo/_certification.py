@@ -275,7 +275,7 @@ class Certification:
         return steps(self, method)
 
     def plot(self) -> Figure:
-        """Return the certified-accuracy curve of every method as a matplotlib figure; `zoo.certified_curve` has choices.
+        """Return the certified-accuracy curve of every method as a matplotlib figure, made by `zoo.certified_curve`.
 
         >>> from zoo import read_certification
         >>> read_certification("digits-l0.5-a4").plot().axes[0].get_ylabel()

@@ -240,7 +240,7 @@ def upload(model: Model, repo_id: str, options: dict[str, Any]) -> str:
         )
     except (OSError, hub.errors.HfHubHTTPError, hub.errors.HFValidationError) as error:
         raise ModelError(
-            f"the Hub did not take {repo_id!r} ({str(error).splitlines()[0]}): check the name, the network and the token"
+            f"the Hub did not take {repo_id!r} ({str(error).splitlines()[0]}): check the name, the network, the token"
         ) from error
     return str(made)
 

@@ -23,11 +23,28 @@ from zoo._card import describe
 from zoo._checkpoint import load_tensors, save_tensors, write_atomically
 from zoo._errors import ModelError
 from zoo._models import Base, build_network
+from zoo._places import AGAIN, CARD, FORMAT, read_card
 
-WEIGHTS, CARD, SCHEME = "model.safetensors", "card.json", "scheme.json"
+__all__ = [
+    "AGAIN",
+    "CARD",
+    "SCHEME",
+    "WEIGHTS",
+    "Model",
+    "file_sha256",
+    "is_unchanged",
+    "put_card",
+    "read_card",
+    "read_scheme",
+    "require_unchanged",
+    "versions",
+    "weights_path",
+    "write_card",
+    "write_model",
+]
+
+WEIGHTS, SCHEME = "model.safetensors", "scheme.json"
 OLD_WEIGHTS = "weights.safetensors"  # the name in folders of earlier versions, which are still read
-FORMAT = "ecm-model-1"
-AGAIN = "train again with --no-resume"  # resume=False: without it a folder that holds a card is left as it is
 NOISE_MEMORY = 2**30  # bytes; enough to keep the table of an arbitrary permutation a feature at B = 18000 on CIFAR
 _JITTER_IMAGES = 8  # whose logits are evaluated in many ways before the first certificate
 
@@ -60,6 +77,7 @@ class Model(nn.Module):
     scheme: Scheme
     card: dict[str, Any]
     quantize: bool
+    _made: dict[str, Any]  # on demand: the smoothed classifier, and the tolerance by device and precision
 
     def __init__(
         self, path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any], *, quantize: bool = False
@@ -67,12 +85,7 @@ class Model(nn.Module):
         super().__init__()
         self.path, self.base, self.scheme, self.card, self.quantize = path, base, scheme, card, quantize
         self.training = base.training
-        self._forget()
-
-    def _forget(self) -> None:
-        """Drop what is made on demand; kept out of the submodules, since it holds `base` once more."""
-        self.__dict__["_voter"] = None
-        self.__dict__["_tolerances"] = {}
+        self._made = {}
 
     def __repr__(self) -> str:
         return f"Model({str(self.path)!r}, {self.card['model']['name']}, {self.card['data']['name']}, {self.scheme})"
@@ -158,19 +171,19 @@ class Model(nn.Module):
 
     @property
     def _voting(self) -> SmoothedClassifier:
-        if self._voter is None:
-            self.__dict__["_voter"] = self.smoothed()
-        voter: SmoothedClassifier = self.__dict__["_voter"]
+        voter = self._made.get("voter")
+        if voter is None:
+            voter = self._made["voter"] = self.smoothed()
         return voter
 
     def _measured_tolerance(self, levels: Tensor) -> float:
         """Measured once for each device and precision, and rounded up to a power of ten."""
-        where = (str(self.device), str(next((p.dtype for p in self.base.parameters()), None)))
-        if where not in self._tolerances:
+        where = f"{self.device} {next((p.dtype for p in self.base.parameters()), None)}"
+        if where not in self._made:
             from zoo._tolerance import rounded_tolerance
 
-            self.__dict__["_tolerances"][where] = rounded_tolerance(self._voting, levels[:_JITTER_IMAGES])
-        return float(self.__dict__["_tolerances"][where])
+            self._made[where] = rounded_tolerance(self._voting, levels[:_JITTER_IMAGES])
+        return float(self._made[where])
 
     def smoothed(self, **settings: Any) -> SmoothedClassifier:
         """Return the smoothed classifier of this base and scheme; `settings` are those of `SmoothedClassifier`."""
@@ -180,11 +193,10 @@ class Model(nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """The scheme as JSON: it is proven again wherever a pickle is read."""
-        return {**self.__dict__, "scheme": self.scheme.to_json(), "_voter": None}
+        return {**self.__dict__, "scheme": self.scheme.to_json(), "_made": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({**state, "scheme": Scheme.from_json(state["scheme"])})
-        self._forget()
+        super().__setstate__({**state, "scheme": Scheme.from_json(state["scheme"])})  # type: ignore[no-untyped-call]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Model:
         base, card = copy.deepcopy(self.base, memo), copy.deepcopy(self.card, memo)
@@ -337,19 +349,6 @@ def put_card(path: Path, card: dict[str, Any]) -> None:
     write_atomically(path / CONFIG, config_text(card).encode())
     write_atomically(path / README, readme_text(card).encode())
     write_atomically(path / CARD, (json.dumps(card, indent=1) + "\n").encode())
-
-
-def read_card(path: Path) -> dict[str, Any]:
-    """The card of a model's folder, or an error that says why this is no such folder."""
-    try:
-        card: dict[str, Any] = json.loads((path / CARD).read_text())
-    except FileNotFoundError:
-        raise ModelError(f"{path} holds no model: {CARD} is missing; name a folder that `ecm train` made") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path / CARD} cannot be read ({error}): restore it, or {AGAIN}") from error
-    if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise ModelError(f"{path / CARD} is not a model card of this package ({FORMAT}): train again with this version")
-    return card
 
 
 def read_scheme(folder: Path) -> Scheme:

@@ -6,8 +6,9 @@ import difflib
 import re
 from collections.abc import Iterable
 
-# In the order of `zoo.DATASETS` and `zoo.MODELS`, which import torch; a test holds them together.
+# As `zoo.DATASETS`, `zoo.MODELS` and the objectives have them, which import torch; a test holds them together.
 DATASET_NAMES = ("digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "svhn", "imagenet")
+OBJECTIVE_NAMES = ("noisy", "stability", "consistency")
 MODEL_NAMES = ("small_cnn", "wide_resnet40_2", "resnet18", "resnet50", "mlp")
 
 

@@ -46,13 +46,13 @@ def load_folder(path: Path, *, size: int = 224, name: str | None = None) -> Data
 
 
 def load_class_folders(path: Path, class_names: Sequence[str], size: int) -> Dataset:
-    """All images of `path/<class>/*`, resized and cropped to size x size, to be evaluated by a model of these classes."""
+    """All images of `path/<class>/*`, resized and cropped to size x size, for a model of these classes to evaluate."""
     found = sorted(entry.name for entry in path.iterdir() if entry.is_dir())
     extra = [name for name in found if name not in class_names]
     if extra or not found:
         raise DataError(
-            f"{path} has the folders {', '.join(found[:5]) or 'none'}: a folder to evaluate has train/ and val/, or one "
-            f"folder for each class of the model ({', '.join(class_names[:5])}, ...)"
+            f"{path} has the folders {', '.join(found[:5]) or 'none'}: a folder to evaluate has train/ and val/, or "
+            f"one folder for each class of the model ({', '.join(class_names[:5])}, ...)"
         )
     split = _listed(path, class_names, size)
     return Dataset(path.resolve().name, split, split, 255, tuple(class_names))

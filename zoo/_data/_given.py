@@ -11,7 +11,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
@@ -130,8 +129,8 @@ def _columns(data: Any) -> tuple[str, str]:
     image, label = find("Image", _IMAGE_COLUMNS), find("ClassLabel", _LABEL_COLUMNS)
     if image is None or label is None:
         raise DataError(
-            f"a split with the columns {', '.join(kinds)}: an image column ({', '.join(_IMAGE_COLUMNS[:2])}) and a label "
-            f"column ({', '.join(_LABEL_COLUMNS[:2])}) are needed; rename yours with rename_column"
+            f"a split with the columns {', '.join(kinds)}: an image column ({', '.join(_IMAGE_COLUMNS[:2])}) and a "
+            f"label column ({', '.join(_LABEL_COLUMNS[:2])}) are needed; rename yours with rename_column"
         )
     return image, label
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import inspect
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
@@ -14,6 +14,7 @@ from torch import Tensor, fx, nn
 from zoo._errors import ModelError
 from zoo._models._small import SmallCNN
 from zoo._models._wide_resnet import WideResNet
+from zoo._names import closest, spelled
 from zoo._torchvision import torchvision
 
 __all__ = ["MODELS", "Base", "build_network", "default_model", "require_fit"]
@@ -86,16 +87,17 @@ def build_network(
         except Exception as error:  # whatever a module of the user's own may hold
             raise ModelError(f"the network {name} cannot be copied ({error}): pass a function that makes it") from error
     if callable(model):
-        name = getattr(model, "__name__", None) or getattr(getattr(model, "func", None), "__name__", "")
-        name = name or type(model).__name__
+        made_by = getattr(model, "func", model)  # of a functools.partial
+        name = str(getattr(made_by, "__name__", type(model).__name__))
         given, named = _arguments(model, name, shape[0], classes)
         made = model(*given, **named)
         if not isinstance(made, nn.Module):
             raise ModelError(f"the factory {name} gave a {type(made).__name__}: it must return a torch.nn.Module")
         return name, made
+    model = spelled(str(model), MODELS)
     if model not in MODELS:
-        close = difflib.get_close_matches(str(model), MODELS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        close = closest(model, MODELS)
+        hint = f"; did you mean {close!r}?" if close else ""
         raise ModelError(f"model {model!r} is unknown{hint} Known: {', '.join(MODELS)}; or pass a torch.nn.Module")
     if len(shape) == 1 and model != "mlp":
         raise ModelError(f"model {model!r} reads images, but the data are rows of {shape[0]} numbers; use 'mlp'")
@@ -172,12 +174,14 @@ class Base(nn.Module):
 
     def forward(self, shown: Tensor) -> Tensor:
         """Return the logits of what the noise shows, [N, channels, ...], in the precision of the weights."""
-        if not isinstance(shown, fx.Proxy) and not torch.compiler.is_compiling():  # a trace has no shapes to ask for
+        if not torch.compiler.is_compiling():
             self._require_shown(shown)
         logits: Tensor = self.network((shown.to(self.mean.dtype) - self.mean) / self.std)
         return logits
 
-    def _require_shown(self, shown: Tensor) -> None:
+    def _require_shown(self, shown: Any) -> None:
+        if isinstance(shown, fx.Proxy):  # a trace has no shapes to ask for
+            return
         floats = isinstance(shown, Tensor) and shown.is_floating_point()
         if floats and shown.ndim == 1 + self.mean.ndim and shown.shape[1] == self.mean.shape[0]:
             return
