@@ -26,7 +26,7 @@ from zoo._experiments._checks import Verdict, check
 from zoo._experiments._declarations import Family
 from zoo._experiments._table import Reproduction, Trained, collect, read_trained
 from zoo._load import PRETRAINED, VOTES, load
-from zoo._model import CARD, SCHEME, WEIGHTS, read_card
+from zoo._model import CARD, SCHEME, WEIGHTS, put_card, read_card, weights_path
 
 RECORDS = Path(__file__).parent / "records"
 MAIN = "cifar10"  # the campaign that the sections on certificates and budgets are about
@@ -129,8 +129,10 @@ def ship(run: Path, root: Path | None = None, packaged: Path = PRETRAINED) -> Pa
     target = packaged / model.card["name"]
     shutil.rmtree(target, ignore_errors=True)
     (target / VOTES).mkdir(parents=True)
-    for name in (*KEPT, WEIGHTS):
+    for name in KEPT:
         shutil.copyfile(run / name, target / name)
+    shutil.copyfile(weights_path(run), target / WEIGHTS)
+    put_card(target, read_card(target))
     for path in Record.open(run / VOTES).path.iterdir():
         shutil.copyfile(path, target / VOTES / path.name)
     add_images(target, root)

@@ -43,7 +43,7 @@ def progress_bar(total: int, label: str, show: bool) -> Iterator[Callable[[int],
 
 
 def _lines(total: int, label: str, console: Console) -> Callable[[int], None]:
-    """For a log: a line after 30 seconds, then every ten minutes."""
+    """For a log: a line after ten seconds, then every minute."""
     began = told = time.monotonic()
     done = 0
 
@@ -51,7 +51,7 @@ def _lines(total: int, label: str, console: Console) -> Callable[[int], None]:
         nonlocal told, done
         done += steps
         now = time.monotonic()
-        if now - told > (30 if told == began else 600):
+        if now - told > (10 if told == began else 60):
             told = now
             left = timedelta(seconds=round((now - began) / done * (total - done)))
             console.print(f"{label}: {done} of {total}, {left} left", highlight=False, soft_wrap=True)

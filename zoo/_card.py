@@ -5,10 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from zoo._checkpoint import write_atomically
-
 if TYPE_CHECKING:
     from smoothing import Scheme
     from zoo._model import Model
@@ -60,8 +56,8 @@ def describe(scheme: Scheme) -> dict[str, Any]:
 
 def update_card(model: Model, **parts: Any) -> Model:
     """The model with these parts of its card replaced, on disk (in one step) and in the object returned."""
-    from zoo._model import CARD, read_card  # which writes the first card with `describe`
+    from zoo._model import put_card, read_card  # which writes the first card with `describe`
 
     card = {**read_card(model.path), **parts}
-    write_atomically(model.path / CARD, (json.dumps(card, indent=1) + "\n").encode())
-    return attrs.evolve(model, card=card)
+    put_card(model.path, card)
+    return model.with_card(card)

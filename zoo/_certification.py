@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from ecm._errors import ECMError
 from ecm._number import Exact, exact
@@ -22,8 +24,12 @@ from smoothing import DEFAULT_RULE
 from smoothing._certificates import RUNOFF_METHODS, Certificate
 from smoothing._certificates._power import root_below
 from zoo._accuracy import Accuracy
+from zoo._names import spelled
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
     from ecm import ECM
     from smoothing import Scheme
 
@@ -41,6 +47,7 @@ def methods_up_to(certificate: str) -> tuple[str, ...]:
     >>> methods_up_to("runoff")
     ('paper', 'integer', 'vote_aware', 'runoff')
     """
+    certificate = spelled(certificate, ALL_METHODS)
     if certificate not in ALL_METHODS:
         raise ECMError(f"certificate = {certificate!r} is unknown; write one of strongest, {', '.join(ALL_METHODS)}")
     return ALL_METHODS[: ALL_METHODS.index(certificate) + 1]
@@ -53,6 +60,7 @@ def chosen_certificate(certificate: str, rule: str | None, *, ranked: bool = Tru
     >>> chosen_certificate("strongest", "runoff"), chosen_certificate("strongest", None, ranked=False)
     ('runoff_vote_aware', 'vote_aware')
     """
+    certificate = spelled(certificate, ("strongest", *ALL_METHODS))
     if rule is not None and rule not in RULES:
         raise ECMError(f"rule = {rule!r} is unknown; write one of {', '.join(RULES)}")
     if certificate == "strongest":
@@ -296,7 +304,7 @@ class Certification:
 
     def certified_accuracy(self, radius: Exact, method: str | None = None) -> Accuracy:
         """Images that keep the right class at every point within `radius` (in `unit`, ends included)."""
-        r, unit, chosen = exact(radius, "radius"), self.unit, method or self.certificate
+        r, unit, chosen = exact(radius, "radius"), self.unit, spelled(method or self.certificate, self.methods)
         if r < 0:
             raise ECMError(f"radius = {r}: write a radius >= 0")
         if chosen not in self.methods:
@@ -347,6 +355,49 @@ class Certification:
             "unsure_votes": sum(row.unsure for row in self.rows),
             "votes_an_image": self.scheme.samples,
         }
+
+    def curve(self, method: str | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the certified-accuracy curve: radii at which it drops, and its value up to and including each.
+
+        Between two radii the value is the one at the larger of them; beyond the last radius it is 0.
+
+        >>> from zoo import read_certification
+        >>> radii, accuracy = read_certification("digits-l0.5-a4").curve()
+        >>> len(radii) == len(accuracy), bool((np.diff(accuracy) <= 0).all())
+        (True, True)
+        """
+        from zoo._curves import steps
+
+        return steps(self, method)
+
+    def plot(self) -> Figure:
+        """Return the certified-accuracy curve of every method as a matplotlib figure, made by `zoo.certified_curve`.
+
+        >>> from zoo import read_certification
+        >>> read_certification("digits-l0.5-a4").plot().axes[0].get_ylabel()
+        'certified accuracy (%)'
+        """
+        from zoo._curves import certified_curve
+
+        return certified_curve(self)
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row per image: idx, label, predict, radius, correct, time (seconds), votes, hits, unsure, and the
+        radius by each method. Radii are in `unit` and rounded down; nan means that there is no certificate.
+
+        >>> from zoo import read_certification
+        >>> frame = read_certification("digits-l0.5-a4").to_pandas()
+        >>> len(frame), float((frame.correct & (frame.radius >= 1)).mean().round(4))
+        (359, 0.6964)
+        """
+        from zoo._frame import rows_frame
+
+        return rows_frame(self)
+
+    def _repr_html_(self) -> str:
+        from zoo._frame import certification_html
+
+        return certification_html(self)
 
     def __repr__(self) -> str:
         if not self.rows:

@@ -30,7 +30,7 @@ from smoothing._record import fitting_header
 from zoo._card import update_card
 from zoo._certification import ALL_METHODS, Certification, Row, Unit, chosen_certificate, methods_up_to
 from zoo._checkpoint import alone, write_atomically
-from zoo._data import DATASETS, Dataset, load_data, with_columns
+from zoo._data import DATASETS, Dataset, load_data, load_evaluated, with_columns
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
 from zoo._load import PRETRAINED, RUNS, VOTES, find_model, load
@@ -64,6 +64,10 @@ def certify(
     progress: bool = True,
 ) -> Certification:
     """Certify the test images of `data` (by default those of the data set the model was trained on).
+
+    Everything that is given is certified: `(images, labels)`, a torch data set or `DataLoader`, a Hugging Face split, a
+    folder of class folders, with the levels and classes of the model. Of what has two halves (a named data set, a
+    `Dataset`, a pair (train, test)) it is the test half.
 
     `limit` takes the first images of one fixed random order, so that a larger limit continues a smaller one and sets
     sorted by class are not a problem. `radii` (l_p radii where g = z**p/alpha, else metric distances) are those of the
@@ -319,16 +323,16 @@ def _remove_parts(run: _Run) -> None:
 
 
 def read_certification(path: str | os.PathLike[str]) -> Certification:
-    """The certification that a folder holds, as far as it got; no weights are loaded.
+    """Return the certification that a folder (or a known name) holds, as far as it got; no weights are loaded.
 
     The rows are counted again from the votes in the folder, and one that contradicts them is an error. What depends on
     the image itself, the gain of the vote-aware certificate, is on trust here; `certify` and `export` prove it again.
 
-    >>> found = read_certification(load("digits-l0.5-a4").path)
+    >>> found = read_certification("digits-l0.5-a4")
     >>> found.images, found.methods
     (359, ('paper', 'integer', 'vote_aware'))
     """
-    folder = Path(path)
+    folder = find_run(path)
     about = read_about(folder)
     try:
         scheme = read_scheme(folder)
@@ -408,16 +412,24 @@ def write_about(folder: Path, about: dict[str, Any]) -> None:
 
 
 def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -> Dataset:
-    """The data set to certify, if it has the shape, levels and classes that the model was made for."""
+    """The data set, which must have the shape, levels and classes that the model was made for.
+
+    Of a named data set, a `Dataset` or a pair (train, test) the test images are meant; of everything else all of it,
+    with the levels and classes of the model.
+    """
     trained_on = model.card["data"]
-    given = with_columns(data, trained_on)
-    loaded = load_data(_known(trained_on["name"], f"{model.name} was trained on") if data is None else given, root)
-    with_columns(loaded, trained_on)  # a table by name, too, must have the columns that the model was trained on
-    if data is None and loaded.digest != trained_on["digest"]:
-        raise DataError(
-            f"the {loaded.name} found here is not the one that {model.name} was trained on (another digest): pass the "
-            f"data (--dataset), {loaded.name!r} too if its test images are what you want"
+    if data is None:
+        loaded = load_data(_known(trained_on["name"], f"{model.name} was trained on"), root)
+        if loaded.digest != trained_on["digest"]:
+            raise DataError(
+                f"the {loaded.name} found here is not the one that {model.name} was trained on (another digest): pass "
+                f"the data (--dataset), {loaded.name!r} too if its test images are what you want"
+            )
+    else:
+        loaded = load_evaluated(
+            with_columns(data, trained_on), model.scheme.q, model.scheme.shape, trained_on["class_names"], root
         )
+    with_columns(loaded, trained_on)  # a table by name, too, must have the columns that the model was trained on
     for what, given, wanted in (
         ("shape", loaded.shape, model.scheme.shape),
         ("largest level q", loaded.q, model.scheme.q),
@@ -432,8 +444,12 @@ def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -
 
 def certified_data(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset:
     """The data set whose test images a run certified: given, or found by its name."""
-    name, given = about["data"]["name"], with_columns(data, about["card"]["data"])
-    loaded = load_data(_known(name, "the run certified images of") if data is None else given, root)
+    name = about["data"]["name"]
+    if data is None:
+        loaded = load_data(_known(name, "the run certified images of"), root)
+    else:
+        made = about["card"]["data"]
+        loaded = load_evaluated(with_columns(data, made), made["q"], tuple(made["shape"]), made["class_names"], root)
     if loaded.test.digest != about["data"]["test_digest"]:
         raise DataError(
             f"{loaded.name}: these are not the test images that were certified (another digest); pass those of the run"
@@ -468,12 +484,13 @@ def _folder(model: Model, out: str | os.PathLike[str] | None) -> Path:
 
 @contextmanager
 def _on(model: Model, here: Workers) -> Iterator[None]:
-    """The network on the process's device, and back on the CPU afterwards."""
+    """The network on the process's device, and back where it was afterwards."""
+    before = model.device
     model.base.to(here.device)
     try:
         yield
     finally:
-        model.base.cpu()
+        model.base.to(before)
 
 
 @contextmanager

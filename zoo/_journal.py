@@ -77,13 +77,13 @@ class Journal:
         """The state after a step; `accuracy` is the base accuracy on noisy training images so far in this epoch.
 
         The time left is that of the remaining steps at the mean speed of this session. Where there is no terminal,
-        a line is printed after 30 seconds and then every ten minutes.
+        a line is printed after ten seconds and then every minute.
         """
         now = time.monotonic()
         left = timedelta(seconds=round((now - self.began) / (step - self.start) * (self.steps - step)))
         status = f"loss {loss:.3f}  base accuracy {accuracy:.1%} (train)  {left} left"
         self.progress.update(self.task, completed=step, status=status)
-        if not self.console.is_terminal and now - self.told > (30 if self.told == self.began else 600):
+        if not self.console.is_terminal and now - self.told > (10 if self.told == self.began else 60):
             self.told = now
             self.console.print(f"step {step} of {self.steps}  {status}", highlight=False, soft_wrap=True)
 

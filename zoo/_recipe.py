@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import attrs
 
 from zoo._errors import SettingError
-from zoo._objectives import OBJECTIVES
+from zoo._names import OBJECTIVE_NAMES
 
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
@@ -30,7 +30,7 @@ class Recipe:
 
     epochs: int  # passes over the training images; 0 keeps the weights that a run starts with
     batch: int = 256  # images a step, over all processes together
-    objective: str = "noisy"  # a name in OBJECTIVES
+    objective: str = "noisy"  # one of OBJECTIVE_NAMES
     optimizer: Optimizer = "sgd"  # SGD with momentum; muon makes its steps of matrices and kernels orthogonal
     schedule: Schedule = "one_cycle"  # after the warm-up: a straight line, or half a cosine, down to lr * final
     lr: float = 0.2  # peak learning rate, a step
@@ -46,8 +46,8 @@ class Recipe:
     bf16: bool = True  # autocast to bfloat16 where the device computes faster in it
 
     def __attrs_post_init__(self) -> None:
-        if self.objective not in OBJECTIVES:
-            raise SettingError(f"objective = {self.objective!r}: write one of {', '.join(OBJECTIVES)}")
+        if self.objective not in OBJECTIVE_NAMES:
+            raise SettingError(f"objective = {self.objective!r}: write one of {', '.join(OBJECTIVE_NAMES)}")
         for name, choices in (("schedule", get_args(Schedule)), ("optimizer", get_args(Optimizer))):
             if getattr(self, name) not in choices:
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write one of {', '.join(choices)}")

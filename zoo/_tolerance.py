@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from smoothing import Jitter, Record, SmoothedClassifier, measure_jitter
 from zoo._data import Dataset
@@ -26,8 +27,13 @@ def measured_tolerance(classifier: SmoothedClassifier, data: Dataset, order: NDA
     """What this machine's jitter asks for, rounded up to a power of ten; the leading process measures it for all."""
     found = 0.0
     if here.leads:
-        found = 10.0 ** math.ceil(math.log10(max(_jitter(classifier, data, order).tolerance, 1e-6)))
+        found = rounded_tolerance(classifier, data.test.take(order[:_IMAGES].tolist()))
     return here.total(found)[0]
+
+
+def rounded_tolerance(classifier: SmoothedClassifier, images: Tensor) -> float:
+    """What the jitter of the logits on these images asks for, rounded up to a power of ten, and 1e-6 at least."""
+    return 10.0 ** math.ceil(math.log10(max(_jitter(classifier, images).tolerance, 1e-6)))
 
 
 def require_same_machine(
@@ -41,7 +47,7 @@ def require_same_machine(
     indices, votes = record.votes()
     if set(order.tolist()) <= set(indices.tolist()):
         return  # nothing will be voted on
-    found = _jitter(classifier, data, order).tolerance
+    found = _jitter(classifier, data.test.take(order[:_IMAGES].tolist())).tolerance
     if found > 2 * classifier.tolerance:
         raise CertifyError(
             f"{record.path} was begun with the tolerance {classifier.tolerance:g}, but here the jitter of the logits "
@@ -61,6 +67,6 @@ def require_same_machine(
         )
 
 
-def _jitter(classifier: SmoothedClassifier, data: Dataset, order: NDArray[np.int64]) -> Jitter:
+def _jitter(classifier: SmoothedClassifier, images: Tensor) -> Jitter:
     inputs = 256 if classifier.scheme.features <= 4096 else 64  # a few seconds, also where a forward pass is slow
-    return measure_jitter(classifier, data.test.take(order[:_IMAGES].tolist()), inputs=inputs)
+    return measure_jitter(classifier, images, inputs=inputs)

@@ -150,7 +150,7 @@ def train(
             finished = write_model(folder, base, scheme, card)
             (folder / CHECKPOINT).unlink(missing_ok=True)
         here.wait()
-        return finished if here.leads else attrs.evolve(finished, card=read_card(folder))
+        return finished if here.leads else finished.with_card(read_card(folder))
 
 
 def fit(run: Run) -> None:

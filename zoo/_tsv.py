@@ -14,6 +14,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from smoothing._certificates import RUNOFF_METHODS, Certificate, Threat
 from smoothing._certificates._certify import diameter
 from smoothing._facts import cost_scale
@@ -161,7 +163,8 @@ class Table:
         radius = self._unit.radius(row.balls[self.methods[-1]])
         minutes, seconds = divmod(row.seconds, 60)
         time = f"{int(minutes) // 60}:{int(minutes) % 60:02d}:{seconds:09.6f}"
-        cells: list[object] = [row.idx, row.label, row.predict, radius, int(row.correct), time]
+        plain = np.format_float_positional(radius, trim="0")  # every digit of the double, and never an exponent
+        cells: list[object] = [row.idx, row.label, row.predict, plain, int(row.correct), time]
         cells += [self.scheme.total, row.hits, row.unsure]
         cells += [row.balls[self.methods[-1]].rule, row.method, row.balls[self.methods[0]].prediction]
         return "\t".join(map(str, [*cells, *(cell_text(row.balls[m]) for m in self.methods)])) + "\n"

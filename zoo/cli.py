@@ -9,7 +9,21 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zoo._cli import allocate, certify, compare, demo, derive, export, lab, list_, report, reproduce, train, verify
+from zoo._cli import (
+    allocate,
+    certify,
+    compare,
+    demo,
+    derive,
+    export,
+    lab,
+    leaderboard,
+    list_,
+    report,
+    reproduce,
+    train,
+    verify,
+)
 
 
 class _Commands(TyperGroup):
@@ -19,11 +33,19 @@ class _Commands(TyperGroup):
     (a full disk, a missing device, a damaged checkpoint), 130 if it was interrupted.
     """
 
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """The command, with the kinds of its options in words that people know."""
+        command = super().get_command(ctx, name)
+        for param in command.params if command is not None else ():
+            if param.metavar is None:
+                param.metavar = _kind(param)
+        return command
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            _say(f"{stop or 'stopped; what is finished is kept'}\ngo on with: {shlex.join(['ecm', *sys.argv[1:]])}")
+            _say(f"{stop or 'Stopped; what is finished is kept.'}\nTo resume: {shlex.join(['ecm', *sys.argv[1:]])}")
             raise typer.Exit(130) from None
         except OSError as error:
             _say(f"{error.filename or 'a file'}: {error.strerror or error}")
@@ -42,6 +64,22 @@ class _Commands(TyperGroup):
             _say(str(error))
             wrong = ExpressionError | NotAnECM | DataError | ModelError | SettingError
             raise typer.Exit(2 if type(error) is ECMError or isinstance(error, wrong) else 1) from error
+
+
+def _kind(param: Any) -> str | None:
+    """What is written after an option: N, NUMBER, PATH or TEXT; nothing after a switch."""
+    if getattr(param, "is_flag", False):
+        return ""
+    kinds = {
+        "integer": "N",
+        "int": "N",
+        "float": "NUMBER",
+        "path": "PATH",
+        "directory": "PATH",
+        "text": "TEXT",
+        "str": "TEXT",
+    }
+    return kinds.get(param.type.name.removesuffix(" range"))
 
 
 def _say(text: str) -> None:
@@ -90,6 +128,7 @@ app.command()(export.export)
 app.command()(report.report)
 app.command()(compare.compare)
 app.command("list")(list_.list_)
+app.command()(leaderboard.leaderboard)
 app.command()(demo.demo)
 app.command()(lab.lab)
 app.command()(reproduce.reproduce)

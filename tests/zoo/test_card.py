@@ -56,7 +56,7 @@ def test_pieces_of_two_models_are_refused(tmp_path: Path, model: Model) -> None:
     other = tiny_model(tmp_path / "other", "z**0.5/3", seed=1)
     for folder in (model, other):
         certify(folder, tiny_data(), progress=False, limit=2)
-    for piece in ("weights.safetensors", "scheme.json", "card.json", "votes"):
+    for piece in ("model.safetensors", "scheme.json", "card.json", "votes"):
         mixed = tmp_path / f"mixed-{piece}"
         shutil.copytree(model.path, mixed)
         if piece == "votes":
@@ -70,15 +70,15 @@ def test_pieces_of_two_models_are_refused(tmp_path: Path, model: Model) -> None:
 
 def test_one_changed_bit_of_the_weights_is_found(model: Model) -> None:
     """The card knows the sha256 of the weights."""
-    path = model.path / "weights.safetensors"
+    path = model.path / "model.safetensors"
     raw = bytearray(path.read_bytes())
     raw[-5] ^= 1
     path.write_bytes(bytes(raw))
-    with pytest.raises(ModelError, match="weights"):
+    with pytest.raises(ModelError, match=r"model.safetensors is damaged"):
         load(model.path)
 
 
-@pytest.mark.parametrize("piece", ["weights.safetensors", "scheme.json", "card.json"])
+@pytest.mark.parametrize("piece", ["model.safetensors", "scheme.json", "card.json"])
 @pytest.mark.parametrize("damage", ["missing", "empty", "half", "noise"])
 def test_a_damaged_or_missing_piece_is_named(model: Model, piece: str, damage: str) -> None:
     """Every kind of damage gives an error of our own that names the file."""

@@ -278,7 +278,7 @@ def test_a_table_of_other_weights_is_not_read(tmp_path: Path, model: Model) -> N
     """The weights were replaced and the old table is still there: no accuracy of theirs is shown as the new ones'."""
     run(model)
     other = tiny_model(tmp_path / "other", seed=1)
-    for name in ("card.json", "weights.safetensors"):
+    for name in ("card.json", "model.safetensors"):
         (model.path / name).write_bytes((other.path / name).read_bytes())
     with pytest.raises(ModelError, match="about other weights"):
         read_certification(model.path)

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 from tests.zoo.models import tiny_data, tiny_model
 from zoo import Model, load
 from zoo._data import DATASETS
+from zoo._places import PRETRAINED
 from zoo.cli import app
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +106,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     monkeypatch.setattr(sys, "argv", ["ecm", *words, "--out", "my run"])
     done = ecm(*words, "--json")
     assert done.exit_code == 130
-    assert f"go on with: {shlex.join(['ecm', *words, '--out', 'my run'])}" in done.stderr
+    assert f"To resume: {shlex.join(['ecm', *words, '--out', 'my run'])}" in done.stderr
     assert progress == [True]
 
 
@@ -119,12 +120,13 @@ def test_help_teaches_by_example(command: str) -> None:
 
 
 def test_a_list_gives_whole_names(model: Model) -> None:
-    """A name is what is written next, so it is never cut, and every row has its folder."""
+    """A name is what is written next, so it is never cut; where names are short the table fits 80 columns."""
     name = "a-name-that-is-longer-than-a-narrow-terminal-has-columns-beside-the-other-columns-of-a-list"
     model.path.rename(model.path.with_name(name))
     rows = ecm("list").stdout.splitlines()
-    assert rows[0].split() == ["name", "data", "g(z)", "B", "base", "smoothed", "images", "folder"]
-    assert [row.split()[-1] for row in rows if row.startswith(name + " ")] == [f"runs/{name}"]
+    assert rows[0].split() == ["name", "data", "g(z)", "votes", "base", "smoothed", "size"]
+    assert sum(row.startswith(name + " ") for row in rows) == 1
+    assert all(len(row) <= 80 for row in ecm("list", PRETRAINED).stdout.splitlines())
 
 
 def test_an_empty_list_says_how_to_begin(tmp_path: Path) -> None:

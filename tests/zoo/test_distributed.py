@@ -32,7 +32,7 @@ def test_two_processes_train_like_one(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     alone = train("z**0.5/3", "digits", model="mlp", epochs=2, budget=48, batch=64, out=tmp_path / "one", device="cpu")
-    two, one = (load_tensors(tmp_path / name / "weights.safetensors")[0] for name in ("two", "one"))
+    two, one = (load_tensors(tmp_path / name / "model.safetensors")[0] for name in ("two", "one"))
     assert all(torch.allclose(two[name], one[name], atol=1e-4) for name in one)
     assert alone.card["training"]["processes"] == 1
     assert len((tmp_path / "two" / "metrics.jsonl").read_text().splitlines()) == 2

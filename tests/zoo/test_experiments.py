@@ -236,9 +236,9 @@ def done(folder: Path) -> Reproduction:
         patch.setattr("zoo._experiments._reproduce.measure", lambda *_: Speed(8e-7, 0, 0))  # 13 epochs
         with pytest.raises(KeyboardInterrupt):
             reproduce("digits", **settings, say=stop)
-    before = (folder / "digits-l1-a3" / "weights.safetensors").stat().st_mtime_ns
+    before = (folder / "digits-l1-a3" / "model.safetensors").stat().st_mtime_ns
     found = reproduce("digits", **settings)
-    assert (folder / "digits-l1-a3" / "weights.safetensors").stat().st_mtime_ns == before
+    assert (folder / "digits-l1-a3" / "model.safetensors").stat().st_mtime_ns == before
     return found
 
 
@@ -292,7 +292,7 @@ def test_a_verdict_is_about_the_cells_of_the_table(done: Reproduction) -> None:
 
 def test_the_command_prints_the_table_again_from_the_folder(done: Reproduction, folder: Path) -> None:
     """Nothing is trained or voted on anew, and a program reads the same numbers."""
-    weights = {path: path.stat().st_mtime_ns for path in folder.glob("*/weights.safetensors")}
+    weights = {path: path.stat().st_mtime_ns for path in folder.glob("*/model.safetensors")}
     shown = ecm("reproduce", "digits", "--out", folder, "-n", IMAGES)
     assert shown.exit_code == 0, shown.stderr
     for words in ("Variable Lambda", "vote-aware", f"{IMAGES} test images", "not in the paper", "too few images"):
@@ -341,9 +341,7 @@ def test_a_model_that_borrows_votes_with_the_weights_of_the_usual_one(
     monkeypatch.setitem(EXPERIMENTS, "other", other)
     settings: dict[str, Any] = {"epochs": 1, "images": 4, "out": tmp_path, "device": "cpu", "progress": False}
     done = reproduce("other", **settings)
-    first, *rest = [
-        load_tensors(tmp_path / name / "weights.safetensors")[0]["network.1.weight"] for name in done.models
-    ]
+    first, *rest = [load_tensors(tmp_path / name / "model.safetensors")[0]["network.1.weight"] for name in done.models]
     assert all(torch.equal(first, one) for one in rest)
     assert {run.certification.scheme.total for run in done.models.values()} == {384, 48}
     assert read_card(tmp_path / "digits-l0.5-a3-seed1")["training"]["start"]["name"] == "digits-l0.5-a3"

@@ -13,6 +13,7 @@ from smoothing import Record, digest
 from smoothing._certificates import Certifier
 from zoo._certify import make_row
 from zoo._load import PRETRAINED, VOTES
+from zoo._model import weights_path
 
 NAMES = sorted(folder.name for folder in PRETRAINED.iterdir() if folder.is_dir())
 IMAGES = "images.npz"  # a few of the voted images, for sets that are not embedded
@@ -32,7 +33,7 @@ def few(folder: Path, count: int) -> tuple[list[int], torch.Tensor, list[int]]:
 def test_a_shipped_model_is_whole_and_small(name: str) -> None:
     """Its pieces belong together, its card has measured numbers, and its weights take less than 3 MB."""
     model = zoo.load(name)
-    assert (model.path / "weights.safetensors").stat().st_size < 3_000_000
+    assert weights_path(model.path).stat().st_size < 3_000_000
     found = model.card["certification"]
     assert found["images"] >= 300
     assert found["smoothed_accuracy"] >= found["certified_accuracy"][-1][found["certificate"]]

@@ -66,7 +66,7 @@ def test_killed_and_resumed_equals_undisturbed(tmp_path: Path, settings: dict[st
             break
         assert process.exitcode == -signal.SIGKILL
     assert kills >= 1
-    weights = [load_tensors(tmp_path / name / "weights.safetensors")[0] for name in ("calm", "hunted")]
+    weights = [load_tensors(tmp_path / name / "model.safetensors")[0] for name in ("calm", "hunted")]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
     assert not [entry for entry in (tmp_path / "hunted").iterdir() if entry.name.startswith(".")]
     rows = [(tmp_path / name / "metrics.jsonl").read_text().splitlines() for name in ("calm", "hunted")]

@@ -43,7 +43,7 @@ def table() -> Dataset:
 
 
 def weights(model: Model) -> dict[str, torch.Tensor]:
-    return load_tensors(model.path / "weights.safetensors")[0]
+    return load_tensors(model.path / "model.safetensors")[0]
 
 
 def test_a_short_run_learns_and_leaves_a_complete_folder(table: Dataset, tmp_path: Path) -> None:
@@ -52,10 +52,12 @@ def test_a_short_run_learns_and_leaves_a_complete_folder(table: Dataset, tmp_pat
     assert model.card["accuracy"]["base"]["value"] > 0.85
     assert model.card["training"]["lr"] == 0.1
     assert sorted(p.name for p in (tmp_path / "run").iterdir() if p.is_file()) == [
+        "README.md",
         "card.json",
+        "config.json",
         "metrics.jsonl",
+        "model.safetensors",
         "scheme.json",
-        "weights.safetensors",
     ]
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [row["epoch"] for row in rows] == [1, 2, 3, 4, 5, 6]
@@ -111,9 +113,9 @@ def test_a_finished_run_is_returned_and_another_one_is_not_overwritten(table: Da
     """The same call gives the same model without training; a different one names what differs."""
     out = tmp_path / "run"
     train(METRIC, table, out=out, **TINY)
-    changed = (out / "weights.safetensors").stat().st_mtime_ns
+    changed = (out / "model.safetensors").stat().st_mtime_ns
     train(METRIC, table, out=out, **TINY)
-    assert (out / "weights.safetensors").stat().st_mtime_ns == changed
+    assert (out / "model.safetensors").stat().st_mtime_ns == changed
     with pytest.raises(CheckpointError, match=r"holds another run: training.lr is 0.1 there, 0.3 here"):
         train(METRIC, table, out=out, lr=0.3, **TINY)
     train(METRIC, table, out=out, lr=0.3, resume=False, **TINY)
@@ -268,7 +270,7 @@ def test_a_run_of_another_network_is_not_continued(finished: bool, table: Datase
     train(METRIC, table, model=nn.Sequential(nn.Linear(12, 2)), out=tmp_path, **TINY)
     if not finished:
         (tmp_path / "card.json").unlink()
-        tensors = {f"base.{name}": value for name, value in load_tensors(tmp_path / "weights.safetensors")[0].items()}
+        tensors = {f"base.{name}": value for name, value in load_tensors(tmp_path / "model.safetensors")[0].items()}
         identity: dict[str, Any] = {}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("zoo._train.fit", lambda run: identity.update(run.identity) or sys.exit())
@@ -309,10 +311,10 @@ def test_tied_weights_train_and_are_saved(table: Dataset, tmp_path: Path) -> Non
 
 def test_one_process_trains_in_a_folder(table: Dataset, tmp_path: Path) -> None:
     """Another one is refused before it removes or writes anything."""
-    (tmp_path / ".weights.safetensors.1.part").write_text("of the process at work")
+    (tmp_path / ".model.safetensors.1.part").write_text("of the process at work")
     with alone(tmp_path), pytest.raises(ECMError, match="in use by another process: wait"):
         train(METRIC, table, out=tmp_path, **TINY)
-    assert [path.name for path in tmp_path.iterdir()] == [".weights.safetensors.1.part"]
+    assert [path.name for path in tmp_path.iterdir()] == [".model.safetensors.1.part"]
 
 
 def test_a_run_that_is_replaced_takes_its_certification_with_it(table: Dataset, tmp_path: Path) -> None:
@@ -455,8 +457,8 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 def test_a_journal_tells_the_time_left_and_says_when_the_disk_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a terminal a line after half a minute; the remaining steps at the speed so far."""
-    clock = iter([0.0, 20.0, 40.0])
+    """Without a terminal a line after ten seconds; the remaining steps at the speed so far."""
+    clock = iter([0.0, 9.0, 40.0])
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     journal = Journal(tmp_path, "digits", steps=300, start=100, show=True)
     journal.step(110, 1.0, 0.5)

@@ -34,12 +34,12 @@ Formulas = Annotated[
 ]
 Levels = Annotated[int, typer.Option("--q", min=1, help="Values are the levels 0..q, scaled to [0,1]; images: 255.")]
 Grid = Annotated[bool, typer.Option("--grid", help="Prove g only at k/q: enough for levels, and always decidable.")]
-ModelName = Annotated[str, typer.Argument(metavar="MODEL", show_default=False, help="A model's folder or name.")]
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", show_default=False, help="Folder or name of a model.")]
 DataRoot = Annotated[
     Path | None,
     typer.Option(
         "--data",
-        help="Where the files of a named data set lie (root= in Python).",
+        help="Folder with the files of a named data set (root= in Python).",
         envvar="ECM_DATA",
         show_default="user's cache",
     ),
@@ -50,13 +50,15 @@ Radii = Annotated[
         "--radius",
         "-r",
         show_default="a round grid up to d = 1/2",
-        help="A radius of the table, again for each; l_p where g = z**p/alpha, else metric distance.",
+        help="Radius to tabulate; repeatable. An l_p radius where g = z**p/alpha, else a metric distance.",
     ),
 ]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A setting of the recipe, as in lr=0.1 or objective=stability."),
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Training setting, such as lr=0.1 or objective=stability; repeatable."
+    ),
 ]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print data (JSON) instead of tables.")]
 

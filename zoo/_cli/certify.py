@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,20 +10,11 @@ from typing import Annotated
 import typer
 
 from smoothing._rule import DEFAULT_RULE
+from zoo._cli._cost import announce, certification_cost
 from zoo._cli._options import AsJSON, DataRoot, Device, ModelName, Radii, print_json, speaks
+from zoo._places import find_model
 
 DEFAULT = str(DEFAULT_RULE)
-
-
-class Certificate(StrEnum):
-    """Which certificate is reported."""
-
-    strongest = "strongest"
-    paper = "paper"
-    integer = "integer"
-    vote_aware = "vote_aware"
-    runoff = "runoff"
-    runoff_vote_aware = "runoff_vote_aware"
 
 
 class Rule(StrEnum):
@@ -40,7 +32,7 @@ def certify(
     ] = None,
     data: DataRoot = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="How many test images.", show_default="all")
+        int | None, typer.Option("--limit", "-n", min=1, help="Number of test images.", show_default="all")
     ] = None,
     radius: Radii = None,
     rule: Annotated[
@@ -50,25 +42,30 @@ def certify(
             show_default=DEFAULT,
         ),
     ] = None,
-    certificate: Annotated[Certificate, typer.Option(help="The certificate whose radius is reported.")] = (
-        Certificate.strongest
-    ),
+    certificate: Annotated[
+        str,
+        typer.Option(help="Certificate to report: strongest, paper, integer, vote_aware, runoff or runoff_vote_aware."),
+    ] = "strongest",
     tolerance: Annotated[
         float | None,
-        typer.Option(min=0, help="Votes with closer best logits are unsure.", show_default="measured on this machine"),
+        typer.Option(
+            min=0,
+            help="Mark a vote UNSURE when its top two logits are this close.",
+            show_default="measured on this machine",
+        ),
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Noisy inputs in one call of the network.", show_default="what suits it")
+        int | None, typer.Option(min=1, help="Noisy inputs per call of the network.", show_default="what suits it")
     ] = None,
     device: Device = None,
-    out: Annotated[Path | None, typer.Option(help="Where the run is kept.", show_default="the model's folder")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.", show_default="the model's folder")] = None,
     report: Annotated[bool, typer.Option(help="Write the HTML report as well.")] = False,
     json: AsJSON = False,
 ) -> None:
     """Certify test images: every vote is recorded, then the radius within which the class cannot change is computed.
 
     The run can be stopped at any moment and goes on with the same command; more images (--limit) or another
-    certificate use the votes that are there. Results go into certify.tsv (one row an image), certify.json and the card.
+    certificate use the votes that are there. Results go into certify.tsv (one row per image), certify.json, the card.
 
     Examples:
 
@@ -80,6 +77,8 @@ def certify(
 
         torchrun --nproc-per-node 8 -m zoo certify runs/cifar10-l0.5-a18
     """
+    folder = find_model(model)
+    announce(f"Certifying {folder.name}: {certification_cost(folder, limit)}.")
     from zoo._certify import certify as run
 
     found = run(
@@ -88,7 +87,7 @@ def certify(
         limit=limit,
         radii=radius,
         rule=None if rule is None else rule.value,
-        certificate=certificate.value,
+        certificate=certificate,
         tolerance=tolerance,
         batch_size=batch_size,
         device=device,
@@ -106,4 +105,6 @@ def certify(
         print_json({"folder": str(found.folder), **found.summary(), "report": None if page is None else str(page)})
         return
     typer.echo(repr(found))
-    typer.echo(f"rows and votes in {found.folder}" + ("" if page is None else f", report in {page}"))
+    typer.echo(f"Rows and votes are in {found.folder}" + ("." if page is None else f", the report is {page}."))
+    if page is None:
+        typer.echo(f"Next: ecm report {shlex.quote(str(found.folder))}")

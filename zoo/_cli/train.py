@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from zoo._cli._cost import announce, check_names, recipe_changes, training_cost
 from zoo._cli._options import AsJSON, DataRoot, Device, Formulas, Grid, Settings, declared, print_json, settings, speaks
 
 
@@ -31,21 +33,23 @@ def train(
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(help="A model whose weights are the first ones.", show_default="weights drawn anew"),
+        typer.Option(help="Model to take the first weights from.", show_default="random weights"),
     ] = None,
     preset: Annotated[str, typer.Option(help="fast (for a CPU) or paper (the published recipe).")] = "fast",
-    epochs: Annotated[int | None, typer.Option(min=0, help="Passes over the images.", show_default="preset's")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=0, help="Passes over the training images.", show_default="preset's")
+    ] = None,
     budget: Annotated[
-        int | None, typer.Option(min=1, help="How many outcomes, B.", show_default="128 alpha; paper: 1000 alpha")
+        int | None, typer.Option(min=1, help="Number of outcomes B.", show_default="128 alpha; paper: 1000 alpha")
     ] = None,
     pixel: Annotated[
         bool, typer.Option("--pixel", help="Sparse threat: the channels of a pixel are shown or hidden together.")
     ] = False,
     grid: Grid = False,
-    out: Annotated[Path | None, typer.Option(help="The folder of the run.", show_default="runs/<name>")] = None,
-    resume: Annotated[bool, typer.Option(help="Go on with what is in the folder, or replace it.")] = True,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run.", show_default="runs/<name>")] = None,
+    resume: Annotated[bool, typer.Option(help="Resume the run in the folder, or replace it.")] = True,
     device: Device = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of weights, order and draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for initialization, shuffling and noise.")] = 0,
     setting: Settings = None,
     json: AsJSON = False,
 ) -> None:
@@ -63,11 +67,16 @@ def train(
 
         torchrun --nproc-per-node 8 -m zoo train "z**0.5/18" -d cifar10 --preset paper
     """
+    changes = recipe_changes(preset, epochs, settings(setting))  # all that can be wrong before torch is loaded
+    check_names(dataset, model)
+    metric = None if grid else declared(formulas, None)
+    usual = preset == "fast" and model is None and start is None and not changes
+    announce(f"Training for g = {', '.join(formulas)} on {dataset}: {training_cost(dataset, epochs, usual)}.")
     from zoo._data import load_data
     from zoo._train import train as run
 
-    changes = settings(setting)
-    metric = declared(formulas, load_data(dataset, data).q if grid else None)
+    if metric is None:
+        metric = declared(formulas, load_data(dataset, data).q)
     made = run(
         metric,
         dataset,
@@ -92,3 +101,5 @@ def train(
         return
     base = accuracy.get("base", {"value": math.nan, "images": 0})  # lacking only in a card that was edited by hand
     typer.echo(f"{made.path}: base accuracy {base['value']:.1%} on {base['images']} test images")
+    place = "" if data is None else f" --data {shlex.quote(str(data))}"
+    typer.echo(f"Next: ecm certify {shlex.quote(str(made.path))}{place}")

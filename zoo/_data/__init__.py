@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,14 @@ from zoo._data._cifar import load_cifar10, load_cifar100
 from zoo._data._dataset import Augmentation, Dataset, Split, Tensors
 from zoo._data._digits import load_digits
 from zoo._data._files import data_root
-from zoo._data._folder import load_folder
+from zoo._data._folder import load_class_folders, load_folder
+from zoo._data._given import dataset_of, evaluated, is_known
 from zoo._data._mnist import load_mnist
 from zoo._data._sklearn import load_table
 from zoo._data._svhn import load_svhn
 from zoo._data._table import Table, TableSpec, is_frame, with_columns
 from zoo._errors import DataError
+from zoo._names import closest, spelled
 
 __all__ = [
     "DATASETS",
@@ -29,6 +30,7 @@ __all__ = [
     "Tensors",
     "data_root",
     "load_data",
+    "load_evaluated",
     "with_columns",
 ]
 
@@ -47,33 +49,62 @@ DATASETS: dict[str, Callable[[Path | None], Dataset]] = {
 
 
 def load_data(data: Any = "digits", root: str | os.PathLike[str] | None = None) -> Dataset:
-    """A data set: a name in `DATASETS`, the path of an image folder, a `Dataset`, or arrays.
+    """Return a data set for training and testing: from a name in `DATASETS` ("CIFAR-10" is "cifar10"), the path of an
+    image folder, a `Dataset`, or data as people have them.
 
-    Arrays are `(levels, labels)` or `((levels, labels), (test_levels, test_labels))` with q = 255; for another q use
-    `Dataset.from_arrays`. `root` is where the files of a named set lie: the argument, else ECM_DATA, else the user's
-    cache folder.
+    These are: `(images, labels)` as arrays or tensors, integer levels 0..255 or floats v/255 (for another q use
+    `Dataset.from_arrays`); a `torch.utils.data.Dataset` of (image, label) pairs, torchvision's for instance; a
+    `DataLoader`; a Hugging Face `datasets` split. A pair (train, test) or a mapping with the entries "train" and "test"
+    gives both halves; of a single split a fifth of each class is held out. `root` is where the files of a named set lie;
+    by default in ECM_DATA, else the user's cache folder.
 
     >>> load_data("digits")
     Dataset('digits', 1438 train, 359 test, shape (1, 8, 8), q=16, 10 classes)
     """
     if isinstance(data, Dataset):
         return data
+    if isinstance(data, str) and not os.path.isdir(data):
+        data = spelled(data, DATASETS)
     if isinstance(data, str) and data in DATASETS:
         return DATASETS[data](None if root is None else Path(root))
     if isinstance(data, str | os.PathLike):
         if os.path.isdir(data):
             return load_folder(Path(data))
-        close = difflib.get_close_matches(str(data).lower(), DATASETS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        close = closest(str(data), DATASETS)
+        hint = f"; did you mean {close!r}?" if close else ""
         raise DataError(f"{str(data)!r} is neither a data set ({', '.join(DATASETS)}) nor a folder of images{hint}")
     if is_frame(data):
         raise DataError(
             f"a table of type {type(data).__name__}: say which column is the class, as in "
             "zoo.Table.from_frame(frame, target='...')"
         )
-    if isinstance(data, tuple) and len(data) == 2:
-        return Dataset.from_arrays(*data) if isinstance(data[0], tuple) else Dataset.from_arrays(data)
-    raise DataError(
-        f"data of type {type(data).__name__}: give a name, a folder, a zoo.Dataset or the pair (levels, labels); "
-        "zoo.Dataset.from_arrays makes one of arrays, of a torch data set's images and labels too"
-    )
+    if isinstance(data, Mapping) or is_known(data):
+        return dataset_of(data)
+    raise DataError(_UNKNOWN.format(type(data).__name__))
+
+
+def load_evaluated(
+    data: Any, q: int, shape: tuple[int, ...], class_names: Sequence[str], root: str | os.PathLike[str] | None = None
+) -> Dataset:
+    """Return the data set whose test half is to be evaluated: everything that is given, with a model's q and classes.
+
+    Of what has two halves (a named set, a `Dataset`, a pair (train, test), a folder with train/ and val/) it is the
+    test half. A folder that holds class folders directly is taken as a whole.
+
+    >>> images, labels = [[0, 3], [1, 2], [3, 3]], [1, 1, 0]
+    >>> len(load_evaluated((images, labels), 3, (2,), ["no", "yes"]).test)
+    3
+    """
+    if isinstance(data, str | os.PathLike) and os.path.isdir(data) and not (Path(data) / "train").is_dir():
+        return load_class_folders(Path(data), class_names, shape[-1])
+    if isinstance(data, Dataset | str | os.PathLike):
+        return load_data(data, root)
+    if isinstance(data, Mapping) or is_known(data):
+        return evaluated(data, q, class_names)
+    raise DataError(_UNKNOWN.format(type(data).__name__))
+
+
+_UNKNOWN = (
+    "data of type {}: give a name, a folder, a zoo.Dataset, the pair (images, labels), a torch data set or DataLoader "
+    "of (image, label), or a Hugging Face split"
+)

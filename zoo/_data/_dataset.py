@@ -210,14 +210,14 @@ class Dataset:
         for half in (train, test):
             if half is not None and not (isinstance(half, tuple | list) and len(half) == 2):
                 raise DataError(f"data {name!r}: a {type(half).__name__}; give the pair (levels, labels)")
-        levels, labels = _checked(*train, q, name)
+        levels, labels = checked_levels(*train, q, name)
         if test is None:
             held = stratified(labels.numpy(), 0.2)
             if bool(held.all()):
                 raise DataError(f"data {name!r}: one image a class leaves none to train on; give a test set too")
             first, second = Tensors(levels[~held], labels[~held]), Tensors(levels[held], labels[held])
         else:
-            first, second = Tensors(levels, labels), Tensors(*_checked(*test, q, name))
+            first, second = Tensors(levels, labels), Tensors(*checked_levels(*test, q, name))
         if class_names is None:
             class_names = _numbered(first.labels, second.labels, name)
         return cls(name, first, second, q, tuple(class_names), augment, dict(source or {}))
@@ -245,11 +245,11 @@ def stratified(labels: np.ndarray[Any, np.dtype[np.int64]], fraction: float) -> 
     return held
 
 
-def _checked(levels: Any, labels: Any, q: int, name: str) -> tuple[Tensor, Tensor]:
+def checked_levels(levels: Any, labels: Any, q: int, name: str) -> tuple[Tensor, Tensor]:
     """Levels and labels as tensors of our types, or an error that says which rule they break."""
     if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
         raise DataError(f"data {name!r}: q = {q!r}; write the largest level, a whole number >= 1 (images: 255)")
-    levels, labels = _numbers(levels, "levels", name), _numbers(labels, "labels", name)
+    levels, labels = _numbers(levels, "levels", name, q), _numbers(labels, "labels", name, q)
     if levels.ndim == 3:
         levels = levels[:, None]
     if levels.ndim not in (2, 4) or 0 in levels.shape[1:]:
@@ -272,15 +272,35 @@ def _checked(levels: Any, labels: Any, q: int, name: str) -> tuple[Tensor, Tenso
     return torch.from_numpy(kept), torch.from_numpy(labels.astype(np.int64))
 
 
-def _numbers(values: Any, what: str, name: str) -> np.ndarray[Any, Any]:
-    """Any array, tensor, table or list as a numpy array of integers."""
+def _numbers(values: Any, what: str, name: str, q: int) -> np.ndarray[Any, Any]:
+    """Any array, tensor, table or list as a numpy array of integers; floats may be levels as v/q."""
     try:
         array = values.cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     except (ValueError, TypeError) as error:  # rows of different lengths
         raise DataError(f"data {name!r}: the {what} are no array ({error}); give integers, one row an image") from error
     if array.dtype.kind in "iu" or (array.dtype.kind == "b" and what == "labels"):
         return array
+    if what == "levels" and array.dtype.kind == "f" and array.size:
+        return float_levels(array, q, name)
     cure = "number the classes: names, labels = np.unique(labels, return_inverse=True)"
     if what == "levels":
         cure = "smoothing.quantize(x, q) makes integer levels 0..q of values in [0, 1]"
     raise DataError(f"data {name!r}: {what} of type {array.dtype}; give integers: {cure}")
+
+
+def float_levels(images: np.ndarray[Any, Any], q: int, name: str) -> np.ndarray[Any, Any]:
+    """The levels of floats that are v/q exactly, in the type that a split keeps; others are refused with the cure.
+
+    >>> float_levels(np.array([[0.0, 0.5, 1.0]]), 2, "three").tolist()
+    [[0, 1, 2]]
+    """
+    from smoothing import InputError, levels
+
+    try:
+        found = levels(images, q, tuple(images.shape[1:])).numpy()
+    except InputError as error:
+        raise DataError(
+            f"data {name!r}: {error}. Leave out transforms that normalize or interpolate; "
+            f"smoothing.quantize(x, {q}) rounds values in [0, 1] to levels"
+        ) from error
+    return found.astype(np.uint8 if q <= 255 else np.int32)

@@ -45,6 +45,19 @@ def load_folder(path: Path, *, size: int = 224, name: str | None = None) -> Data
     return Dataset(name or title, first, second, 255, tuple(names), Augmentation(shift=1, flip=True), source)
 
 
+def load_class_folders(path: Path, class_names: Sequence[str], size: int) -> Dataset:
+    """All images of `path/<class>/*`, resized and cropped to size x size, for a model of these classes to evaluate."""
+    found = sorted(entry.name for entry in path.iterdir() if entry.is_dir())
+    extra = [name for name in found if name not in class_names]
+    if extra or not found:
+        raise DataError(
+            f"{path} has the folders {', '.join(found[:5]) or 'none'}: a folder to evaluate has train/ and val/, or "
+            f"one folder for each class of the model ({', '.join(class_names[:5])}, ...)"
+        )
+    split = _listed(path, class_names, size)
+    return Dataset(path.resolve().name, split, split, 255, tuple(class_names))
+
+
 def _listed(folder: Path, names: Sequence[str], size: int) -> ImageFiles:
     files: list[str] = []
     labels: list[int] = []

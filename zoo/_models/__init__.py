@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import inspect
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
 
 from zoo._errors import ModelError
 from zoo._models._small import SmallCNN
 from zoo._models._wide_resnet import WideResNet
+from zoo._names import closest, spelled
 from zoo._torchvision import torchvision
 
 __all__ = ["MODELS", "Base", "build_network", "default_model", "require_fit"]
@@ -72,7 +73,8 @@ def build_network(
     """A name for the card and the network for what a representation shows, of shape (channels, H, W) or (columns,).
 
     `model` is a name in `MODELS`, a module (a copy is taken: the user's stays as it is, for another run too), or a
-    factory `fn(in_channels, num_classes)`.
+    factory `fn(in_channels, num_classes)`, or one with timm's names, `fn(in_chans=..., num_classes=...)`, such as
+    `functools.partial(timm.create_model, "resnet18")`.
 
     >>> name, network = build_network("mlp", (24,), 3)
     >>> name, tuple(network(torch.zeros(5, 24)).shape)
@@ -85,25 +87,44 @@ def build_network(
         except Exception as error:  # whatever a module of the user's own may hold
             raise ModelError(f"the network {name} cannot be copied ({error}): pass a function that makes it") from error
     if callable(model):
-        name = getattr(model, "__name__", type(model).__name__)
-        try:
-            inspect.signature(model).bind(shape[0], classes)
-        except TypeError as error:
-            raise ModelError(
-                f"the factory {name} cannot be called as {name}({shape[0]}, {classes}) ({error}): pass a function "
-                f"fn(in_channels, num_classes), such as lambda channels, classes: {name}(...)"
-            ) from error
-        made = model(shape[0], classes)
+        made_by = getattr(model, "func", model)  # of a functools.partial
+        name = str(getattr(made_by, "__name__", type(model).__name__))
+        given, named = _arguments(model, name, shape[0], classes)
+        made = model(*given, **named)
         if not isinstance(made, nn.Module):
             raise ModelError(f"the factory {name} gave a {type(made).__name__}: it must return a torch.nn.Module")
         return name, made
+    model = spelled(str(model), MODELS)
     if model not in MODELS:
-        close = difflib.get_close_matches(str(model), MODELS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        close = closest(model, MODELS)
+        hint = f"; did you mean {close!r}?" if close else ""
         raise ModelError(f"model {model!r} is unknown{hint} Known: {', '.join(MODELS)}; or pass a torch.nn.Module")
     if len(shape) == 1 and model != "mlp":
         raise ModelError(f"model {model!r} reads images, but the data are rows of {shape[0]} numbers; use 'mlp'")
     return model, MODELS[model](shape, classes)
+
+
+def _arguments(
+    factory: Callable[..., nn.Module], name: str, channels: int, classes: int
+) -> tuple[tuple[int, ...], dict[str, int]]:
+    """How a factory is called: `fn(in_channels, num_classes)`, or by the names that timm has for the two."""
+    signature = inspect.signature(factory)
+    by_name = {"in_chans": channels, "num_classes": classes}
+    parameters = signature.parameters
+    for given, named in (((), by_name), ((channels, classes), {})):
+        if named and not parameters.keys() & {"in_chans", "pretrained"}:
+            continue
+        try:
+            signature.bind(*given, **named)
+        except TypeError as error:
+            reason = error
+            continue
+        return given, named
+    raise ModelError(
+        f"the factory {name} cannot be called as {name}({channels}, {classes}) ({reason}): pass a function "
+        f"fn(in_channels, num_classes), such as lambda channels, classes: {name}(...), or one with timm's arguments "
+        "in_chans and num_classes"
+    ) from reason
 
 
 @torch.no_grad()
@@ -152,8 +173,25 @@ class Base(nn.Module):
         self.register_buffer("std", std)
 
     def forward(self, shown: Tensor) -> Tensor:
-        logits: Tensor = self.network((shown - self.mean) / self.std)
+        """Return the logits of what the noise shows, [N, channels, ...], in the precision of the weights."""
+        if not torch.compiler.is_compiling():
+            self._require_shown(shown)
+        logits: Tensor = self.network((shown.to(self.mean.dtype) - self.mean) / self.std)
         return logits
+
+    def _require_shown(self, shown: Any) -> None:
+        if isinstance(shown, fx.Proxy):  # a trace has no shapes to ask for
+            return
+        floats = isinstance(shown, Tensor) and shown.is_floating_point()
+        if floats and shown.ndim == 1 + self.mean.ndim and shown.shape[1] == self.mean.shape[0]:
+            return
+        given = f"{shown.dtype} of shape {tuple(shown.shape)}" if hasattr(shown, "shape") else type(shown).__name__
+        raise ModelError(
+            f"the base classifier was given {given}, an image perhaps. It reads what "
+            f"the noise shows: floats in [0, 1] of shape (N, {self.mean.shape[0]}{', H, W' * (self.mean.ndim == 3)}), "
+            "the planes of the representation. Call the model itself, model(x), for the smoothed class shares of "
+            "images; model.smoothed().noise.inputs(levels, samples) makes inputs of the base"
+        )
 
     @staticmethod
     def statistics(shown: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,38 @@
+"""Names as people write them: `CIFAR-10` is `cifar10`, `vote-aware` is `vote_aware`. Nothing slow is imported here."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+# As `zoo.DATASETS`, `zoo.MODELS` and the objectives have them, which import torch; a test holds them together.
+DATASET_NAMES = ("digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "svhn", "imagenet")
+OBJECTIVE_NAMES = ("noisy", "stability", "consistency")
+MODEL_NAMES = ("small_cnn", "wide_resnet40_2", "resnet18", "resnet50", "mlp")
+
+
+def spelled(name: str, known: Iterable[str]) -> str:
+    """Return the known name that differs from `name` by case, hyphens, underscores, dots or blanks alone, else `name`.
+
+    >>> spelled("CIFAR-10", DATASET_NAMES), spelled("vote-aware", ["vote_aware"]), spelled("cifar11", DATASET_NAMES)
+    ('cifar10', 'vote_aware', 'cifar11')
+    """
+    names = list(known)
+    if name in names:
+        return name
+    found = [one for one in names if _plain(one) == _plain(name)]
+    return found[0] if len(found) == 1 else name
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant, if there is one.
+
+    >>> closest("cifar11", DATASET_NAMES)
+    'cifar10'
+    """
+    return next(iter(difflib.get_close_matches(name.lower(), list(known), n=1)), None)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_.-]+", "", name).lower()
