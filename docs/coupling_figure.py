@@ -1,0 +1,48 @@
+"""Draws docs/img/coupling.png: one image under a sample of the independent and of the spread coupling, at one alpha."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+mpl.use("agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+from ecm import ECM  # noqa: E402
+from smoothing import Noise, Scheme  # noqa: E402
+from zoo._lab._seen import picture  # noqa: E402
+
+ALPHA, SAMPLE = 18, 7
+TARGET = Path(__file__).parent / "img" / "coupling.png"
+
+
+def shown(scheme: Scheme, image: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The middle of every feature's bin at one sample, in [0,1]; features whose bin is everything are grey."""
+    lower, upper = (ends[0, 0].numpy() for ends in Noise(scheme).bounds(torch.from_numpy(image)[None], [SAMPLE]))
+    middle = (lower + upper) / (4 * scheme.q)
+    hidden = (lower == 0) & (upper == 2 * scheme.q)
+    return np.where(hidden, 0.5, middle).transpose(1, 2, 0)
+
+
+def main() -> None:
+    """Write the figure."""
+    image = picture("flower", 255)
+    design = ECM.lp("1/2", ALPHA).design(128 * ALPHA)
+    panels = {"the image": image.transpose(1, 2, 0) / 255}
+    for coupling in ("independent", "spread"):
+        scheme = Scheme(design, image.shape, coupling=coupling)
+        panels[f"one {coupling} sample"] = shown(scheme, image)
+    figure, axes = plt.subplots(1, len(panels), figsize=(9, 3.2), layout="constrained")
+    for ax, (title, pixels) in zip(axes, panels.items(), strict=True):
+        ax.imshow(pixels, interpolation="nearest")
+        ax.set_title(title, fontsize=11)
+        ax.set_axis_off()
+    figure.savefig(TARGET, dpi=110, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    main()
