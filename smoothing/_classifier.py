@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from smoothing._certificates import Certificate, Method, Threat, certify_all
 from smoothing._certificates._electorate import preferences
 from smoothing._certificates._runoff import finalists
+from smoothing._early import asking_order
 from smoothing._errors import VoteError
 from smoothing._evaluate import Smoothed
 from smoothing._quantize import Images
@@ -119,9 +120,9 @@ class SmoothedClassifier(Smoothed):
             raise VoteError("the base gave NaN logits: no vote can be read from them; check its weights and its input")
         return kept.cpu().numpy()
 
-    def counts(self, votes: Votes) -> NDArray[np.int64]:
-        """The sure votes of each class, weighted, [N, classes], from votes [N, T] of all samples."""
-        worth = self._weights
+    def counts(self, votes: Votes, samples: Sequence[int] | None = None) -> NDArray[np.int64]:
+        """The sure votes of each class, weighted, [N, classes], from votes [N, T] of all samples (or of the given)."""
+        worth = self._weights if samples is None else self._weights[list(samples)]
         table = np.zeros((len(votes), self.classes), dtype=np.int64)
         for row, image in zip(table, votes, strict=True):
             sure = image < self.classes
@@ -133,15 +134,21 @@ class SmoothedClassifier(Smoothed):
         weights = self.scheme.weights
         return np.ones(self.scheme.samples, dtype=np.int64) if weights is None else weights
 
-    def predict(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:
+    def predict(self, x: Images, *, samples: int | None = None, progress: bool = False) -> NDArray[np.int64]:
         """The class that wins by the rule, of every image, [N]; ties go to the smaller index.
+
+        With `samples` only so many are evaluated, in an order that visits all of the input evenly: a cheap estimate of
+        the smoothed class, without any guarantee.
 
         Every sample votes for its best class here, however close the second is (`tolerance` 0): a vote that was sure
         where an image was certified may be a near-tie in another evaluation, and is for the same class in all. So it is
         with the two classes of a second round (above 12 classes, a sample that has neither among the first places that
         are kept of its ranking abstains).
         """
-        return np.asarray(self._shares(x, progress).argmax(axis=1), dtype=np.int64)
+        if samples is not None and not (isinstance(samples, int) and 1 <= samples <= self.scheme.samples):
+            raise VoteError(f"samples = {samples!r}: write how many of the {self.scheme.samples} samples may vote")
+        chosen = None if samples is None else asking_order(self.scheme)[:samples].tolist()
+        return np.asarray(self._shares(x, progress, chosen).argmax(axis=1), dtype=np.int64)
 
     def forward(self, x: Images) -> Tensor:
         """Class shares [N, classes] that `predict` takes the largest of, float64: the division by B is the only
@@ -149,15 +156,16 @@ class SmoothedClassifier(Smoothed):
         the two finalists have none."""
         return torch.from_numpy(self._shares(x, False)).to(self.device).double() / self.scheme.total
 
-    def _shares(self, x: Images, progress: bool) -> NDArray[np.int64]:
+    def _shares(self, x: Images, progress: bool, samples: Sequence[int] | None = None) -> NDArray[np.int64]:
         """The weight for every class, [N, classes], in the round that decides."""
         if self.rule == "plurality":
-            return self.counts(self._cast(x, None, 0.0, progress))
-        packing, codes = Packing.of(self.classes), self._rank(x, None, 0.0, progress)
+            return self.counts(self._cast(x, samples, 0.0, progress), samples)
+        packing, codes = Packing.of(self.classes), self._rank(x, samples, 0.0, progress)
+        worth = self._weights if samples is None else self._weights[list(samples)]
         shares = np.zeros((len(codes), self.classes), np.int64)
-        for row, image, counts in zip(shares, codes, self.counts(packing.votes(codes)), strict=True):
+        for row, image, counts in zip(shares, codes, self.counts(packing.votes(codes), samples), strict=True):
             last = finalists(counts.tolist())
-            row[last] = preferences(packing.positions(image)[:, last], self._weights).sum(axis=1)
+            row[last] = preferences(packing.positions(image)[:, last], worth).sum(axis=1)
         return shares
 
     def preferences(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:

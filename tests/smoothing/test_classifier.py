@@ -31,6 +31,7 @@ from smoothing import (
     levels,
     quantize,
 )
+from smoothing._early import asking_order
 from smoothing.strategies import HashVote, small_inputs, small_schemes, votes
 
 
@@ -402,3 +403,20 @@ def test_a_base_may_have_one_mode_only() -> None:
     """It is called as it is."""
     votes = SmoothedClassifier(Exported(6, 2), Scheme.l1(2, shape=(3,), q=4), 2).votes(np.zeros((1, 3), np.uint8))
     assert votes.shape == (1, 8)
+
+
+@pytest.mark.parametrize("rule", ["plurality", "runoff"])
+def test_a_few_samples_predict_as_their_own_votes_do(rule: str) -> None:
+    """The first samples of the asking order vote; all of them are the full vote; none at all is refused."""
+    torch.manual_seed(0)
+    scheme = Scheme.l1(6, shape=(3,), q=4)
+    smoothed = SmoothedClassifier(nn.Linear(6, 3), scheme, classes=3, rule=rule)  # type: ignore[arg-type]
+    x = torch.randint(0, 5, (20, 3), generator=torch.Generator().manual_seed(1))
+    assert smoothed.predict(x, samples=scheme.samples).tolist() == smoothed.predict(x).tolist()
+    if rule == "plurality":
+        few = asking_order(scheme)[:5].tolist()
+        assert (
+            smoothed.predict(x, samples=5).tolist() == smoothed.counts(smoothed.votes(x, few), few).argmax(1).tolist()
+        )
+    with pytest.raises(VoteError, match="how many of the 24 samples"):
+        smoothed.predict(x, samples=0)
