@@ -5,8 +5,8 @@ the votes; the two classes with most of them (ties to the smaller index) are the
 sample is for the finalist that it ranks higher; the finalist with more of them wins (ties to the smaller index).
 
 **What an attack must do.** Let c win at x and another class win at y. Either c is no finalist at y: then two rivals
-k, l are ahead of c in the first round. Or c is a finalist: then the other one, k, wins the second round, and is ahead of
-every third class j in the first. So one of these *events* takes place at y, and an event needs all of its *races*:
+k, l are ahead of c in the first round. Or c is a finalist: then the other one, k, wins the second round, and is ahead
+of every third class j in the first. So one of these *events* takes place at y, and an event needs all of its *races*:
 
 | event | races |
 |---|---|
