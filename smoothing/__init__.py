@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from smoothing._early import Decision, decide, ranking_chunks, vote_chunks
     from smoothing._function import UNIT, SmoothedFunction
     from smoothing._jitter import Jitter, measure_jitter
+    from smoothing._logits import record_logits
     from smoothing._noise import Noise
     from smoothing._quantize import digest, levels, quantize
     from smoothing._randomized import ABSTAIN, RandomizedCertificate, RandomizedSmoothing
@@ -74,6 +75,7 @@ _LAZY = {
     "pack_orders": "_ranking",
     "quantize": "_quantize",
     "ranking_chunks": "_early",
+    "record_logits": "_logits",
     "scheme_facts": "_document",
     "vote_bytes": "_document",
     "vote_chunks": "_early",
@@ -122,6 +124,7 @@ __all__ = [
     "pack_orders",
     "quantize",
     "ranking_chunks",
+    "record_logits",
     "scheme_facts",
     "vote_bytes",
     "vote_chunks",

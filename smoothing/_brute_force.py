@@ -95,8 +95,8 @@ class BruteForce:
         return worst
 
     def runoff_predictions(self, ranks: Ints, jitter: Ints, points: Ints | Bools | None = None) -> Ints:
-        """The class of every point (or of these) by a run-off, when classes of one rank are ordered as in `jitter`, the
-        best first."""
+        """The class of every point (or of these) by a run-off; classes of one rank are ordered as in `jitter`, best
+        first."""
         shown, classes = self.shown if points is None else self.shown[:, points], ranks.shape[1]
         place = np.argsort(np.argsort(ranks * classes + np.argsort(jitter), axis=1), axis=1)
         weights = np.ones(self.scheme.samples, np.int64) if self.scheme.weights is None else self.scheme.weights

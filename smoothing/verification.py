@@ -35,6 +35,7 @@ Base = Callable[[NDArray[Any], NDArray[Any]], Ints]
 
 CLASSES = 3
 METHODS: tuple[Literal["paper", "integer", "vote_aware"], ...] = ("paper", "integer", "vote_aware")
+RUNOFF: tuple[Literal["runoff", "runoff_vote_aware"], ...] = ("runoff", "runoff_vote_aware")
 COUNTED: tuple[Literal["paper", "integer"], ...] = ("paper", "integer")
 
 
@@ -290,6 +291,56 @@ def _certificates(setting: Setting) -> Evidence:
     return Evidence("Hypothesis", count, note)
 
 
+def _runoff(setting: Setting) -> Evidence:
+    small = twin(setting)
+    groups = len(small.metric.groups)
+    shape = (groups or 2, 2 if groups < 3 else 1)
+    if (small.q + 1) ** (shape[0] * shape[1]) > 20_000:
+        return Evidence("not checked", 0, f"{shape[0]} groups of features: too many points to enumerate")
+    worlds = [(name, BruteForce(scheme)) for name, scheme in _schemes(small, shape)]
+    certified = [0]
+
+    def run(data: st.DataObject) -> None:
+        name, world = data.draw(st.sampled_from(worlds))
+        classes = data.draw(st.integers(3, 4))
+        x = data.draw(st.integers(0, len(world.points) - 1))
+        ranks = _ranking_function(data, world.inputs, classes)
+        codes = world.rankings(ranks, x)
+        balls = [Certifier(world.scheme, classes, method)(codes, world.points[x]) for method in RUNOFF]
+        winner = balls[0].prediction
+        if balls[0].strength > balls[1].strength or balls[1].prediction != winner:
+            raise Counterexample(f"{name}: vote-aware {balls[1].radius} is less than {balls[0].radius} by counts")
+        others = [k for k in range(classes) if k != winner]
+        first, second = data.draw(st.permutations(others).map(lambda order: order[:2]))
+        orders = [np.array([k, *(j for j in others if j != k), winner]) for k in (first, second)]
+        worst = world.worst_rankings(ranks, x, *orders[: data.draw(st.integers(1, 2))])
+        for f in (ranks, worst):
+            for ball in balls:
+                certified[0] += int(world.inside(ball, x).sum())
+                y = world.runoff_counterexample(ball, f, x)
+                if y is not None:
+                    raise Counterexample(
+                        f"{name}: {ball.method} certifies class {winner} at x = {world.points[x].tolist()} below "
+                        f"{ball.radius} of {small.metric}, q = {small.q}, B = {small.budget}, ranks "
+                        f"{f[world.shown[:, x]].tolist()}, but y = {y.tolist()} gets another class"
+                    )
+
+    count = _hypothesis(setting, run)
+    note = f"all points of a twin with q = {small.q}, B = {small.budget}; {certified[0]:,} certified points looked at"
+    return Evidence("Hypothesis", count, note)
+
+
+def _ranking_function(data: st.DataObject, inputs: int, classes: int) -> Ints:
+    """The rank of every class (equal: too close to call) for every input that can be shown; some class is often ahead."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    ahead = rng.permutation(classes) * data.draw(st.sampled_from([0.0, 0.1, 0.3, 1.0]))
+    order = np.argsort(rng.random((inputs, classes)) - ahead, axis=1)
+    near = data.draw(st.sampled_from([0.0, 0.0, 0.1]))
+    ranks = np.zeros((inputs, classes), np.int64)
+    np.put_along_axis(ranks, order, np.cumsum(rng.random((inputs, classes)) >= near, axis=1), axis=1)
+    return ranks
+
+
 def _voting_function(data: st.DataObject, world: BruteForce) -> Ints:
     """A class (or UNSURE) for every input that can be shown; mostly one class, so that something is certified."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
@@ -324,5 +375,6 @@ CHECKS: tuple[Check[Setting], ...] = (
     Check("noise", "the noise kernel gives the bins of the definition", _kernel),
     Check("smoothing", "smoothed counts are Lipschitz for any base function", _lipschitz),
     Check("certificate", "every point of a certified ball keeps its class", _certificates),
+    Check("certificate", "every point of a run-off's certified ball keeps its class", _runoff),
     Check("certificate", "an early stop gives the answer of the full vote", _early),
 )

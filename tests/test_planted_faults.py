@@ -32,9 +32,12 @@ from ecm._law import Law
 from ecm._rounding import floor_weights
 from ecm.verification import Setting, all_checks
 from smoothing._certificates import Certificate
+from smoothing._certificates._electorate import Electorate
+from smoothing._certificates._runoff import Poll
 from smoothing._certificates._tally import Tally
 from smoothing._certificates._touch import Touch
 from smoothing._noise import Noise
+from smoothing._ranking import Packing
 from smoothing._scheme import Scheme
 
 Patch = pytest.MonkeyPatch
@@ -352,6 +355,30 @@ def dual_too_large(patch: Patch) -> None:
     )
 
 
+def second_choice_ignored(patch: Patch) -> None:
+    """A run-off's second round is taken to need one vote more than it does."""
+    changed(patch, Poll, "need", lambda need, poll, race: need + 2 * (race.kind == "duel"))
+
+
+def overtaking_one_vote_too_dear(patch: Patch) -> None:
+    changed(patch, Poll, "least", lambda least, poll, race: least + (race.kind == "overtake"))
+
+
+def two_rivals_as_one(patch: Patch) -> None:
+    """A sample that leaves the winner is taken to help only one of the two rivals that overtake it together."""
+    changed(
+        patch,
+        Electorate,
+        "worth",
+        lambda worth, people, race: np.minimum(worth, people.weights) if race.kind == "together" else worth,
+    )
+
+
+def near_ties_for_the_winner(patch: Patch) -> None:
+    """Rankings whose near gaps nobody looks at."""
+    changed(patch, Packing, "unpack", lambda found, *_: (found[0], np.zeros_like(found[1])))
+
+
 def early_too_early(patch: Patch) -> None:
     changed(patch, smoothing._early, "needed", lambda least, *_: None if least is None else least - 1)
 
@@ -397,6 +424,10 @@ FAULTS = [
     Fault("a lost vote counted once", "certificate", gain_halved),
     Fault("attackers only move up", "certificate", only_upwards),
     Fault("the dual bound half as large again", "certificate", dual_too_large),
+    Fault("a run-off's duel one vote too dear", "certificate", second_choice_ignored),
+    Fault("overtaking in a run-off one vote too dear", "certificate", overtaking_one_vote_too_dear),
+    Fault("two rivals of a run-off gain as one", "certificate", two_rivals_as_one),
+    Fault("near-ties of a run-off counted as sure", "certificate", near_ties_for_the_winner),
     Fault("an early stop one vote too early", "certificate", early_too_early),
 ]
 
