@@ -31,7 +31,7 @@ Representation = Literal["upper_lower", "center", "center_center", "center_error
 # The second word of the seeds of the streams that are not the offsets (whose plain seed is a published convention).
 _ORDER_STREAM, _PERMUTATION_STREAM = 1, 2
 LARGEST_LIST = 1 << 22  # samples: as many evaluations of the base for every image
-LARGEST_INPUT = 1 << 24  # features
+LARGEST_INPUT = 1 << 22  # features: every one has an offset of its own
 FORMAT = "ecm-scheme-2"
 
 

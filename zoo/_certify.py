@@ -28,7 +28,7 @@ from smoothing._certificates import Certifier, Tally
 from smoothing._progress import progress_bar
 from zoo._card import update_card
 from zoo._certification import METHODS, Certification, Row, Unit, methods_up_to
-from zoo._checkpoint import alone, write_atomically
+from zoo._checkpoint import alone, read_json, write_atomically
 from zoo._data import DATASETS, Dataset, load_data
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
@@ -370,7 +370,7 @@ def find_run(run: Certification | Model | str | os.PathLike[str]) -> Path:
 def read_about(folder: Path) -> dict[str, Any]:
     """`certify.json` of a folder, or an error that says what to do."""
     try:
-        about: dict[str, Any] = json.loads((folder / ABOUT).read_text())
+        about: dict[str, Any] = read_json((folder / ABOUT).read_bytes())
     except FileNotFoundError:
         raise ModelError(f"{folder} holds no certification: {ABOUT} is missing; run `ecm certify {folder}`") from None
     except (OSError, ValueError) as error:

@@ -76,6 +76,20 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
+def read_json(text: str | bytes) -> Any:
+    """JSON of a file that anybody may have written: ValueError for what is none, however it is nested.
+
+    >>> read_json("[" * 200_000)
+    Traceback (most recent call last):
+        ...
+    ValueError: nested too deeply to be read
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply to be read") from None
+
+
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Tensors and facts (JSON) in one file, with a digest of both; equal content gives equal bytes."""
     flat = {
@@ -111,7 +125,7 @@ def load_tensors(path: Path, *, advice: str = _ADVICE) -> tuple[dict[str, Tensor
         raise CheckpointError(f"{path} has the format {header.get('format')!r}, not {FORMAT!r}; {advice}")
     if header.get("sha256") != _digest(tensors, header.get("facts", "")):
         raise CheckpointError(f"{path} is damaged: its digest does not fit its content; {advice}")
-    facts: dict[str, Any] = json.loads(header["facts"])
+    facts: dict[str, Any] = read_json(header["facts"])
     return tensors, facts
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from zoo._checkpoint import write_atomically
+from zoo._checkpoint import read_json, write_atomically
 from zoo._errors import TrainingError
 
 
@@ -111,7 +111,7 @@ def _lines(path: Path, step: int) -> list[str]:
     kept = []
     for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
         try:
-            if json.loads(line)["step"] <= step:
+            if read_json(line)["step"] <= step:
                 kept.append(line)
         except (ValueError, KeyError, TypeError):
             continue

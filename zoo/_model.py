@@ -14,7 +14,7 @@ from torch import nn
 
 from smoothing._scheme import Scheme
 from zoo._card import describe
-from zoo._checkpoint import load_tensors, save_tensors, write_atomically
+from zoo._checkpoint import load_tensors, read_json, save_tensors, write_atomically
 from zoo._errors import ModelError
 from zoo._models import Base, build_network
 
@@ -115,7 +115,7 @@ def write_card(path: Path, scheme: Scheme, card: dict[str, Any]) -> dict[str, An
 def read_card(path: Path) -> dict[str, Any]:
     """The card of a model's folder, or an error that says why this is no such folder."""
     try:
-        card: dict[str, Any] = json.loads((path / CARD).read_text())
+        card: dict[str, Any] = read_json((path / CARD).read_bytes())
     except FileNotFoundError:
         raise ModelError(f"{path} holds no model: {CARD} is missing; name a folder that `ecm train` made") from None
     except (OSError, ValueError) as error:

@@ -19,7 +19,7 @@ from smoothing._certificates import Certifier
 from smoothing._noise import Noise
 from smoothing._representation import channels
 from zoo._certification import METHODS
-from zoo._checkpoint import write_atomically
+from zoo._checkpoint import read_json, write_atomically
 from zoo._data import Dataset
 from zoo._distributed import choose_device
 from zoo._experiments._declarations import VARIABLE, Experiment, Scale
@@ -224,7 +224,7 @@ class Plan:
     def read(cls, folder: Path) -> Plan | None:
         """The plan of a folder that was begun before."""
         try:
-            return cls(**json.loads((folder / PLAN).read_text()))
+            return cls(**read_json((folder / PLAN).read_bytes()))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError) as error:
