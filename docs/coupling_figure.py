@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 
 mpl.use("agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-from ecm import ECM  # noqa: E402
-from smoothing import Noise, Scheme  # noqa: E402
-from zoo._lab._seen import picture  # noqa: E402
+from ecm import ECM
+from smoothing import Noise, Scheme
+from zoo._lab._seen import picture
 
 ALPHA, SAMPLE = 18, 7
 TARGET = Path(__file__).parent / "img" / "coupling.png"

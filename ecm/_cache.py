@@ -15,6 +15,7 @@ from ecm._errors import ECMError
 from ecm._npz import read_arrays
 from ecm._outcomes import Outcomes
 
+_ADMINISTRATOR = 0  # whose files a system's own cache holds
 _HEADERS = 4096  # bytes that the names and types of the arrays take
 
 
@@ -92,4 +93,4 @@ def _ours(path: Path) -> bool:
     """Whether the file is the user's own, or the system administrator's."""
     if not hasattr(os, "getuid"):  # Windows, where the cache folder is the user's
         return True
-    return path.stat().st_uid in (os.getuid(), 0)
+    return path.stat().st_uid in (os.getuid(), _ADMINISTRATOR)

@@ -273,6 +273,14 @@ class Design:
             )
         return design
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its JSON: whatever a pickle holds, no design is made that was not verified."""
+        return Design.from_json, (self.to_json(),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Design:
+        """Nothing of a design can change, so it is its own copy."""
+        return self
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Design):
             return NotImplemented

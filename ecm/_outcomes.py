@@ -252,6 +252,11 @@ class PeriodicOutcomes(Outcomes):
         """The dividers of all outcomes, one outcome after another."""
         return self._listed[1]
 
+    def splits(self) -> Iterator[Ints]:
+        """For x = 0..q the array over y = x..q of c(x, y) = N(y - x)."""
+        for x in range(self.q + 1):
+            yield self.most[: self.q + 1 - x]
+
     @cached_property
     def _extremes(self) -> tuple[Ints, Ints, Ints]:
         counts = np.zeros(self.q + 1, dtype=np.int64)

@@ -23,6 +23,7 @@ from ecm._folding import minimum
 from ecm._parse import MAX_BITS, MAX_DIGITS, parse, readable
 from ecm._pieces import Piece, pieces_of
 from ecm._proof import Proof, prove, prove_combination, prove_on_grid, prove_table
+from ecm._switch import Extremum
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -200,12 +201,20 @@ class Profile:
     def power(self) -> tuple[Fraction, Fraction] | None:
         """(p, alpha) if g = z**p/alpha, with p = 0 for g = sign(z)/alpha; None for any other g.
 
+        For alpha < 1, where z**p/alpha exceeds 1, this is g = Min(z**p/alpha, 1). It is at most z**p/alpha, so that
+        l_p distances still bound metric distances: sum_i g(|v_i|) <= (||v||_p)**p / alpha.
+
         >>> Profile.from_expr("sqrt(z)/18").power(), Profile.from_expr("sign(z)/25").power()
         ((Fraction(1, 2), Fraction(18, 1)), (Fraction(0, 1), Fraction(25, 1)))
+        >>> Profile.from_expr("Min(2*z, 1)").power()
+        (Fraction(1, 1), Fraction(1, 2))
         """
         if self.node is None:
             return None
-        c, rest = coefficient(self.node)
+        node = self.node
+        if isinstance(node, Extremum) and node.name == "Min" and len(node.arguments) == 2 and ONE in node.arguments:
+            node = next(part for part in node.arguments if part != ONE)
+        c, rest = coefficient(node)
         if len(rest) != 1 or not c:
             return None
         factor = rest[0]

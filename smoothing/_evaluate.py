@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import product
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +28,9 @@ class Smoothed(nn.Module):
 
     `base` maps float32 inputs [n, planes * shape[0], *shape[1:]] in [0,1] to outputs [n, classes]; what it does with
     them (normalisation included) cannot touch the guarantee, as long as it is a function of that input alone.
+    A base in another precision (`.half()`, `.bfloat16()`, `.double()`) gets its inputs rounded to that precision, and
+    its outputs are compared in float32 or better. That is another classifier, with votes of its own: near-ties are more
+    frequent in half precision, so measure the tolerance again.
 
     `batch_size` is the number of (image, sample) pairs in one call of the base (None: what suits its activations),
     `memory` (bytes) bounds the tensors of the noise and may make batches smaller, `autocast` is the dtype of mixed
@@ -75,6 +79,15 @@ class Smoothed(nn.Module):
         return next((p.device for p in self.base.parameters()), torch.device("cpu"))
 
     @property
+    def dtype(self) -> torch.dtype:
+        """In which precision the base computes: that of its first floating-point parameter, float32 if it has none."""
+        return next((p.dtype for p in self.base.parameters() if p.is_floating_point()), torch.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is made again from the base and the scheme: a copy, or a worker process, makes its own."""
+        return {**self.__dict__, "_made": None, "_copy": None}
+
+    @property
     def noise(self) -> Noise:
         """The scheme's noise on the base's device."""
         if self._made is None or self._made.device != self.device:
@@ -113,7 +126,8 @@ class Smoothed(nn.Module):
         """A few inputs as the base gets them."""
         some = np.random.RandomState(0).randint(self.scheme.q + 1, size=(1, *self.scheme.shape))
         last = self.scheme.samples - 1
-        return self.noise.inputs(torch.from_numpy(some), [0, last // 2, last], self.channels_last).flatten(0, 1)
+        shown = self.noise.inputs(torch.from_numpy(some), [0, last // 2, last], self.channels_last).flatten(0, 1)
+        return shown.to(self.dtype)
 
     @property
     def group(self) -> int:
@@ -161,13 +175,13 @@ class Smoothed(nn.Module):
         """The outputs [n, classes] of `network` (default: the prepared base) for inputs that the noise has made."""
         called = self.prepared.network if network is None else network
         with torch.inference_mode(), mixed(self.device, self.autocast):
-            out = called(shown)
+            out = called(shown.to(self.dtype))
         if not isinstance(out, Tensor) or tuple(out.shape) != (len(shown), self.classes):
             raise VoteError(
                 f"the base gave {tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__} for an input of "
                 f"shape {tuple(shown.shape)}; it must give one row of {self.classes} numbers an input"
             )
-        return out
+        return out.float() if out.dtype in (torch.float16, torch.bfloat16) else out
 
 
 @contextmanager

@@ -38,7 +38,7 @@ class Noise:
         self.scheme = scheme
         self.device = torch.device(device)
         self.memory = memory
-        outcomes = scheme.design.outcomes
+        outcomes = [part.distinct for part in scheme.design.outcomes]  # a periodic list repeats its rows
         # Rows of all components stand below each other; `last[c]` is component c's row without dividers.
         last = np.cumsum([o.finite + 1 for o in outcomes]) - 1
         rows = int(last[-1]) + 1
@@ -61,17 +61,17 @@ class Noise:
         self._key = torch.int32 if largest < 2**31 else torch.int64
         self._position = torch.int32 if 2 * len(outcomes) * scheme.total < 2**31 else torch.int64
         if scheme.coupling != "global":
-            finite = np.array([o.finite for o in outcomes])
-            row = np.minimum(scheme.lists, finite[:, None]) + (last - finite)[:, None]
+            parts = zip(scheme.design.outcomes, scheme.lists, last - [o.finite for o in outcomes], strict=True)
+            row = np.stack([part.distinct_of(ids) + first for part, ids, first in parts])
             # Every list twice in a row, so that t + offset < 2B needs no remainder.
             self._starts = self._on(np.concatenate([row, row], axis=1).ravel() * self._stride).to(self._key)
         self._first = self._on(scheme.component * 2 * scheme.total).to(self._position)
         self._offset = self._on(scheme.offsets[scheme.site]).to(self._position)
-        self._combs = (
-            [self._on(column).to(self._position)[:, None] for column in scheme.combs]
-            if scheme.coupling == "global"
-            else []
-        )
+        self._combs = []
+        if scheme.coupling == "global":
+            width, phase, start, _ = scheme.combs
+            first = scheme.design.outcomes[0].distinct_of(start)
+            self._combs = [self._on(column).to(self._position)[:, None] for column in (width, phase, first)]
         self._storage = {channels_last: self._stored(channels_last) for channels_last in (False, True)}
         self._table: Tensor | None = None
         if scheme.coupling == "permutation" and scheme.features * scheme.samples * 4 <= memory // 2:
@@ -150,9 +150,8 @@ class Noise:
                 self._starts, samples.to(self._position)[:, None] + (place if feature is None else place[feature])
             )
         if self.scheme.coupling == "global":
-            width, phase, begin, _ = (column[samples] for column in self._combs)
-            row = begin + (phase + self._offset) % width
-            rows = row.clamp_(max=self.scheme.design.outcomes[0].finite).to(self._key) * self._stride
+            width, phase, first = (column[samples] for column in self._combs)
+            rows = (first + (phase + self._offset) % width).to(self._key) * self._stride
         elif self._table is not None:
             rows = self._table[samples]
         else:

@@ -126,6 +126,8 @@ class RandomizedSmoothing:
         return first if test.pvalue <= beta else ABSTAIN
 
     def _require(self, beta: float, *sizes: int) -> None:
+        if wrong := [size for size in sizes if isinstance(size, bool) or not isinstance(size, int | np.integer)]:
+            raise ECMError(f"draws and batches of {wrong[0]!r}: write whole numbers, such as 100")
         if not 0 < beta < 1 or min(sizes) < 1 or self.classes < 2:
             raise ECMError(
                 f"beta = {beta}, draws and batches of {', '.join(map(str, sizes))}, {self.classes} classes: write "
@@ -137,12 +139,14 @@ class RandomizedSmoothing:
         counts = np.zeros(self.classes, dtype=np.int64)
         for start in range(0, n, batch_size):
             lower, upper = self.draw(x, min(batch_size, n - start), rng)
-            given = np.asarray(self.base(lower, upper)).astype(np.int64)
-            if given.shape != (len(lower),) or given.min() < 0 or given.max() >= self.classes:
+            answer = np.asarray(self.base(lower, upper))
+            # Cut off, a probability would be a vote for class 0
+            if answer.shape != (len(lower),) or not np.isin(answer, np.arange(self.classes)).all():
                 raise VoteError(
-                    f"the base must give one class 0..{self.classes - 1} a row; it gave shape {given.shape}"
+                    f"the base gave {answer.dtype} of shape {answer.shape} for {len(lower)} rows; it must give one "
+                    f"class 0..{self.classes - 1} a row: take the argmax of probabilities or scores"
                 )
-            counts += np.bincount(given, minlength=self.classes)
+            counts += np.bincount(answer.astype(np.int64), minlength=self.classes)
         return counts
 
     def draw(self, x: Floats, size: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

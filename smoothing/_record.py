@@ -31,7 +31,16 @@ RANKINGS = "rankings"
 
 
 def _columns(columns: Mapping[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
-    return {name: (str(dtype), tuple(int(n) for n in shape)) for name, (dtype, shape) in columns.items()}
+    found = {name: (str(dtype), tuple(int(n) for n in shape)) for name, (dtype, shape) in columns.items()}
+    for name, (dtype, _) in found.items():
+        if np.dtype(dtype).kind not in "biuf":  # an object would be a pointer into the memory of whoever wrote the file
+            raise RecordError(f"the column {name!r} has the type {dtype}: write a type of plain numbers, such as '<i8'")
+    return found
+
+
+def _tolerance(_: object, attribute: object, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise RecordError(f"tolerance = {value!r}: the tolerance is a difference of two logits, a number >= 0")
 
 
 @attrs.frozen
@@ -53,7 +62,7 @@ class Header:
     data: str
     samples: int
     classes: int
-    tolerance: float
+    tolerance: float = attrs.field(validator=_tolerance)
     columns: Mapping[str, tuple[str, tuple[int, ...]]] = attrs.field(factory=dict, converter=_columns)
     format: str = attrs.field(default=FORMAT, validator=attrs.validators.in_((FORMAT, UNBOUND)), eq=False)
 

@@ -31,7 +31,7 @@ Representation = Literal["upper_lower", "center", "center_center", "center_error
 # The second word of the seeds of the streams that are not the offsets (whose plain seed is a published convention).
 _ORDER_STREAM, _PERMUTATION_STREAM = 1, 2
 LARGEST_LIST = 1 << 22  # samples: as many evaluations of the base for every image
-LARGEST_INPUT = 1 << 24  # features
+LARGEST_INPUT = 1 << 22  # features: every one has an offset of its own
 FORMAT = "ecm-scheme-2"
 
 
@@ -133,13 +133,28 @@ class Scheme:
 
     @classmethod
     def l1(cls, alpha: Exact, shape: tuple[int, ...], q: int = 255, **choices: Any) -> Scheme:
-        """Fixed Lambda: the design of d = ||x - y||_1 / alpha, exact with B = alpha*q outcomes (width 1 with all its
-        q offsets, else no divider). `choices` are the other fields of a scheme."""
+        """Fixed Lambda: the design of d = ||x - y||_1 / alpha. `choices` are the other fields of a scheme.
+
+        For alpha >= 1 these are width 1 with all its q offsets, and B - q outcomes without a divider, B = alpha*q; for
+        alpha < 1 (where g = Min(z/alpha, 1)) width alpha with all its B = alpha*q offsets. If alpha*q is not an
+        integer, B is the next one above it: two levels k apart are then split by k/B, rounded down from k/(alpha*q).
+
+        >>> [Scheme.l1(alpha, shape=(3,), q=5).total for alpha in (2, "3/2", "1/2")]
+        [10, 8, 3]
+        """
         scale = exact(alpha, "alpha")
-        budget = scale * q
-        if budget.denominator != 1 or scale < 1:
-            raise SchemeError(f"alpha = {alpha}: alpha >= 1 and alpha*q = {budget} must be an integer")
-        return cls(Design.from_weights(ECM.l1(scale), {q: 1}, q, int(budget)), shape, **choices)
+        if scale <= 0:
+            raise SchemeError(f"alpha = {alpha}: the metric is z/alpha, write a positive alpha")
+        budget = math.ceil(scale * q)
+        return cls(Design.from_weights(ECM.l1(scale), {min(q, budget): 1}, q, budget), shape, **choices)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its JSON: whatever a pickle holds, no scheme is made whose design was not verified."""
+        return Scheme.from_json, (self.to_json(),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scheme:
+        """Nothing of a scheme can change, so it is its own copy."""
+        return self
 
     @property
     def metric(self) -> ECM:

@@ -109,14 +109,17 @@ def power(text: str) -> tuple[Fraction, Fraction] | None:
 def floors(text: str, scale: int, q: int) -> list[int] | None:
     """floor(scale * g(k/q)), k = 0..q, in integers, where g is a power or a table; None otherwise.
 
-    >>> floors("z**(1/2)/2", 10, 4), floors("[0, 1/2, 3/4]", 10, 2)
-    ([0, 2, 3, 4, 5], [0, 5, 7])
+    >>> floors("z**(1/2)/2", 10, 4), floors("[0, 1/2, 3/4]", 10, 2), floors("Min(2*z, 1)", 10, 4)
+    ([0, 2, 3, 4, 5], [0, 5, 7], [0, 5, 10, 10, 10])
     """
     if text.startswith("["):  # a table of exact values on its own grid, of which q takes every step-th
         values = [fraction(value.strip()) for value in text.strip("[]").split(",")]
         if (len(values) - 1) % q:
             raise Rejected(f"a table of {len(values)} values has none at k/{q}")
         return [scale * v.numerator // v.denominator for v in values[:: (len(values) - 1) // q]]
+    if text.startswith("Min(") and text.endswith(", 1)"):  # alpha < 1
+        inner = floors(text[4:-4], scale, q)
+        return inner and [min(scale, value) for value in inner]
     known = (Fraction(1), Fraction(0)) if text == "0" else power(text)
     if known is None:
         return None

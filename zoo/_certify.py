@@ -33,6 +33,7 @@ from zoo._checkpoint import alone, write_atomically
 from zoo._data import DATASETS, Dataset, load_data, load_evaluated, with_columns
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
+from zoo._json import read_json
 from zoo._load import PRETRAINED, RUNS, VOTES, find_model, load
 from zoo._model import CARD, SCHEME, Model, read_card, read_scheme, require_unchanged
 from zoo._recount import Recount, by_image, recount
@@ -390,7 +391,7 @@ def find_run(run: Certification | Model | str | os.PathLike[str]) -> Path:
 def read_about(folder: Path) -> dict[str, Any]:
     """`certify.json` of a folder, or an error that says what to do."""
     try:
-        about: dict[str, Any] = json.loads((folder / ABOUT).read_text())
+        about: dict[str, Any] = read_json((folder / ABOUT).read_bytes())
     except FileNotFoundError:
         raise ModelError(f"{folder} holds no certification: {ABOUT} is missing; run `ecm certify {folder}`") from None
     except (OSError, ValueError) as error:

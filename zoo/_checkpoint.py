@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ecm._errors import ECMError
 from zoo._errors import CheckpointError
+from zoo._json import read_json
 
 FORMAT = "ecm-checkpoint-1"
 PART = ".part"  # what a killed process may leave behind
@@ -111,7 +112,7 @@ def load_tensors(path: Path, *, advice: str = _ADVICE) -> tuple[dict[str, Tensor
         raise CheckpointError(f"{path} has the format {header.get('format')!r}, not {FORMAT!r}; {advice}")
     if header.get("sha256") != _digest(tensors, header.get("facts", "")):
         raise CheckpointError(f"{path} is damaged: its digest does not fit its content; {advice}")
-    facts: dict[str, Any] = json.loads(header["facts"])
+    facts: dict[str, Any] = read_json(header["facts"])
     return tensors, facts
 
 

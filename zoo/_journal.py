@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from zoo._checkpoint import write_atomically
 from zoo._errors import TrainingError
+from zoo._json import read_json
 
 
 class Journal:
@@ -111,7 +112,7 @@ def _lines(path: Path, step: int) -> list[str]:
     kept = []
     for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
         try:
-            if json.loads(line)["step"] <= step:
+            if read_json(line)["step"] <= step:
                 kept.append(line)
         except (ValueError, KeyError, TypeError):
             continue

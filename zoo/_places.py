@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from zoo._errors import ModelError
+from zoo._json import read_json
 from zoo._names import closest, spelled
 
 CARD, VOTES = "card.json", "votes"
@@ -54,7 +54,7 @@ def model_folders(*roots: Path) -> Iterator[Path]:
 def read_card(path: Path) -> dict[str, Any]:
     """Return the card of a model's folder, or raise an error that says why this is no such folder."""
     try:
-        card: dict[str, Any] = json.loads((path / CARD).read_text())
+        card: dict[str, Any] = read_json((path / CARD).read_bytes())
     except FileNotFoundError:
         raise ModelError(f"{path} holds no model: {CARD} is missing; name a folder that `ecm train` made") from None
     except (OSError, ValueError) as error:

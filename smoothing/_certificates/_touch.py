@@ -88,7 +88,8 @@ class Touch:
     @cached_property
     def _tables(self) -> dict[int, tuple[Ints, Ints]] | None:
         """Columns by level and outcome for all levels, where they are small enough to be kept."""
-        entries = sum((self.scheme.q + 1) * (outcomes.finite + 1) for outcomes in self.scheme.design.outcomes)
+        sizes = (self._shown(c) for c in range(len(self.scheme.design.outcomes)))
+        entries = sum((self.scheme.q + 1) * (finite + 1) for finite in sizes)
         if entries > 1 << 22:
             return None
         return {c: self._columns(c, np.arange(self.scheme.q + 1)) for c in self.components}
@@ -98,9 +99,18 @@ class Touch:
         """Components that show anything at all; features of the others never touch a sample."""
         return [c for c, outcomes in enumerate(self.scheme.design.outcomes) if outcomes.finite]
 
+    def _shown(self, component: int) -> int:
+        """How many rows the tables of a component have: one an outcome, or one a different outcome if all features
+        share a global width."""
+        part = self.scheme.design.outcomes[component]
+        return part.distinct.finite if self.scheme.coupling == "global" else part.finite
+
     def _columns(self, component: int, levels: Ints) -> tuple[Ints, Ints]:
-        up, down = distances(self.scheme.design.outcomes[component], levels)
-        return self._column[up], self._column[down]
+        part = self.scheme.design.outcomes[component]
+        both = distances(part.distinct, levels)
+        if self.scheme.coupling != "global" and part.distinct is not part:
+            both = tuple(table[:, part.distinct_of(np.arange(part.finite + 1))] for table in both)
+        return self._column[both[0]], self._column[both[1]]
 
     @cached_property
     def _positions(self) -> list[Ints]:
@@ -160,8 +170,9 @@ class Touch:
         if scheme.coupling == "permutation":
             sites = scheme.site[features].tolist()
             return None, np.arange(finite + 1) < finite, exact[np.stack([self._samples(component, s) for s in sites])]
-        ids = np.minimum(scheme.outcome(features[:, None], np.arange(scheme.samples)), finite)
-        return ids, ids < finite, np.broadcast_to(exact, ids.shape)
+        part = scheme.design.outcomes[component]
+        ids = part.distinct_of(scheme.outcome(features[:, None], np.arange(scheme.samples)))
+        return ids, ids < part.distinct.finite, np.broadcast_to(exact, ids.shape)
 
     def _chunk(self, component: int, features: Ints, levels: Ints, worth: Ints) -> Ints:
         if self._tables is not None:

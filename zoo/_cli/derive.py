@@ -98,9 +98,27 @@ def allocation(metric: ECM, q: int, budget: int, **options: Any) -> dict[str, An
         "infinite": found.infinite,
         "eps": found.eps,
         "worst_distance": found.worst,
+        "warning": _nothing_shown(metric, q, budget) if not found.weights else None,
         "method": found.method,
         "optimality": found.optimality,
     }
+
+
+def _nothing_shown(metric: ECM, q: int, budget: int) -> str | None:
+    """What is wrong with an allocation without a finite width, unless g is 0."""
+    least = 1
+    while metric.floors(least, q)[0][1] < 1:
+        least *= 2
+        if least > budget << 40:
+            return None
+    low = least // 2
+    while least - low > 1:
+        middle = (low + least) // 2
+        low, least = (low, middle) if metric.floors(middle, q)[0][1] >= 1 else (middle, least)
+    return (
+        f"No width fits B = {budget}: all outcomes are infinite, and a classifier would see nothing of this feature. "
+        f"B g(1/{q}) must reach 1, which it does from B = {least} on."
+    )
 
 
 def show(data: dict[str, Any], console: Console) -> None:
@@ -175,3 +193,5 @@ def show_allocation(found: dict[str, Any], console: Console) -> None:
         f"eps = max_k g(k/{q}) - N(k)/B = [bold]{found['eps']:.6g}[/bold] at k = {found['worst_distance']}; "
         f"N(k) <= B g(k/{q}) for every k.\n{found['method']}: {found['optimality']}."
     )
+    if found["warning"]:
+        console.print(f"[bold yellow]Warning:[/bold yellow] {found['warning']}")

@@ -24,6 +24,7 @@ from zoo._data import Dataset
 from zoo._distributed import choose_device
 from zoo._experiments._declarations import VARIABLE, Experiment, Scale
 from zoo._experiments._schemes import make_scheme, votes_an_image
+from zoo._json import read_json
 from zoo._models import Base, build_network, default_model
 from zoo._objectives import OBJECTIVES
 from zoo._optim import Average, make_optimizer
@@ -224,7 +225,7 @@ class Plan:
     def read(cls, folder: Path) -> Plan | None:
         """The plan of a folder that was begun before."""
         try:
-            return cls(**json.loads((folder / PLAN).read_text()))
+            return cls(**read_json((folder / PLAN).read_bytes()))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError) as error:
