@@ -13,13 +13,26 @@ from zoo._data._dataset import Augmentation, Dataset, Split, Tensors
 from zoo._data._digits import load_digits
 from zoo._data._files import data_root
 from zoo._data._folder import load_folder
+from zoo._data._frame import is_frame
 from zoo._data._mnist import load_mnist
 from zoo._data._sklearn import load_table
 from zoo._data._svhn import load_svhn
-from zoo._data._table import Table, TableSpec, is_frame, with_columns
+from zoo._data._table import Table, with_columns
+from zoo._data._table_spec import TableSpec
 from zoo._errors import DataError
 
-__all__ = ["DATASETS", "Augmentation", "Dataset", "Split", "Table", "TableSpec", "Tensors", "data_root", "load_data", "with_columns"]
+__all__ = [
+    "DATASETS",
+    "Augmentation",
+    "Dataset",
+    "Split",
+    "Table",
+    "TableSpec",
+    "Tensors",
+    "data_root",
+    "load_data",
+    "with_columns",
+]
 
 DATASETS: dict[str, Callable[[Path | None], Dataset]] = {
     "digits": lambda root: load_digits(),
