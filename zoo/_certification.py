@@ -156,9 +156,9 @@ class Unit:
             return math.nan
         if ball.everywhere:
             return math.inf
-        ball = self._plain(ball)
         if self.power is None:
             return root_below(ball.radius, Fraction(1), strict=not ball.closed)
+        ball = self._plain(ball)
         found = ball.lp_radius() if self.converted is None else ball.l1_to_lp(self.converted)
         return math.nan if found is None else found
 

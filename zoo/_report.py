@@ -135,8 +135,9 @@ def render(found: Certification, about: dict[str, Any], images: Dataset | str) -
 def _lead(found: Certification) -> str:
     which = "all" if found.images == found.split_size else f"{found.images} of the"
     return (
-        f"{which.capitalize()} {found.split_size} test {found.things} of {found.data}, {found.scheme.samples} votes each, "
-        f"certified deterministically in the metric d(x, y) = Σ g(|x − y|) with g(z) = {_short(found.scheme.metric)}."
+        f"{which.capitalize()} {found.split_size} test {found.things} of {found.data}, {found.scheme.samples} votes "
+        "each, certified deterministically in the metric d(x, y) = Σ g(|x − y|) with "
+        f"g(z) = {_short(found.scheme.metric)}."
     )
 
 

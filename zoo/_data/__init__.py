@@ -12,11 +12,13 @@ from zoo._data._dataset import Augmentation, Dataset, Split, Tensors
 from zoo._data._digits import load_digits
 from zoo._data._files import data_root
 from zoo._data._folder import load_class_folders, load_folder
+from zoo._data._frame import is_frame
 from zoo._data._given import dataset_of, evaluated, is_known
 from zoo._data._mnist import load_mnist
 from zoo._data._sklearn import load_table
 from zoo._data._svhn import load_svhn
-from zoo._data._table import Table, TableSpec, is_frame, with_columns
+from zoo._data._table import Table, with_columns
+from zoo._data._table_spec import TableSpec
 from zoo._errors import DataError
 from zoo._names import closest, spelled
 
@@ -73,7 +75,7 @@ def load_data(data: Any = "digits", root: str | os.PathLike[str] | None = None) 
         close = closest(str(data), DATASETS)
         hint = f"; did you mean {close!r}?" if close else ""
         raise DataError(f"{str(data)!r} is neither a data set ({', '.join(DATASETS)}) nor a folder of images{hint}")
-    if is_frame(data):
+    if is_frame(data) and not isinstance(data, Mapping):
         raise DataError(
             f"a table of type {type(data).__name__}: say which column is the class, as in "
             "zoo.Table.from_frame(frame, target='...')"

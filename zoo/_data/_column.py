@@ -38,14 +38,14 @@ def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 
     def is_missing(value: Any) -> bool:
         try:
-            return value is None or bool(value != value)
+            return value is None or bool(value != value)  # noqa: PLR0124
         except TypeError:  # pandas.NA compares to NA, which is neither true nor false
             return True
 
     if values.dtype.kind in "iub":
         return np.zeros(len(values), dtype=np.bool_)
     if values.dtype.kind == "f":
-        return np.isnan(values)
+        return np.asarray(np.isnan(values))
     return np.array([is_missing(value) for value in values], dtype=np.bool_)
 
 
@@ -131,9 +131,10 @@ class Column:
         if beyond.any():
             row = int(np.argmax(beyond))
             raise DataError(
-                f"column {self.name!r}: row {row} holds {numbers[row]:g}, outside the limits {self.low:g}..{self.high:g} "
-                f"({int(beyond.sum())} such rows): write limits={{{self.name!r}: (low, high)}} that hold every value "
-                "that can occur, or outside='clip' to treat values beyond a limit as the limit"
+                f"column {self.name!r}: row {row} holds {numbers[row]:g}, outside the limits "
+                f"{self.low:g}..{self.high:g} ({int(beyond.sum())} such rows): write "
+                f"limits={{{self.name!r}: (low, high)}} that hold every value that can occur, or outside='clip' to "
+                "treat values beyond a limit as the limit"
             )
         span = self.high - self.low
         if span == 0:
@@ -236,7 +237,7 @@ def fit_column(
     if categories is None:
         found = {plain(value) for value in values}
         try:
-            categories = sorted(found)  # type: ignore[type-var]
+            categories = sorted(found)
         except TypeError:  # values of several types have no order
             categories = sorted(found, key=lambda value: (type(value).__name__, str(value)))
     return Column(name, kind, values=tuple(plain(value) for value in categories), role=role)

@@ -1,4 +1,4 @@
-"""Tables that scikit-learn ships: nothing to download. Limits are those of the training rows; test values are clipped."""
+"""Tables that scikit-learn ships: nothing to download. Limits are those of the training rows; others are clipped."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # of the files in the archive: equal estimators 
 _NUMBER = re.compile(rb'"__id__": (\d+)')
 
 
-def _skops() -> ModuleType:
+def _skops() -> Any:
     try:
         import skops.io
     except ImportError as error:

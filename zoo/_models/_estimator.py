@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from smoothing import FromArrays, Noise, Scheme
+from zoo._data import Dataset
 from zoo._errors import ModelError, SettingError
 from zoo._models._archive import pack, unpack
 
@@ -101,8 +102,8 @@ def fit_estimator(
         )
     if scheme.representation != "upper_lower" or len(scheme.shape) != 1:
         raise SettingError(
-            f"a scheme of shape {scheme.shape} with the representation {scheme.representation}: an estimator reads rows "
-            "of a table by the ends of their bins, Scheme(design, shape=(columns,))"
+            f"a scheme of shape {scheme.shape} with the representation {scheme.representation}: an estimator reads "
+            "rows of a table by the ends of their bins, Scheme(design, shape=(columns,))"
         )
     rows, target = torch.as_tensor(np.asarray(levels)), np.asarray(labels, dtype=np.int64)
     classes = int(target.max()) + 1
@@ -129,10 +130,11 @@ def drawn_samples(scheme: Scheme, rows: int, copies: int, seed: int) -> Tensor:
     return torch.from_numpy(np.stack([random.permutation(scheme.samples)[:copies] for _ in range(rows)]))
 
 
-def unsmoothed_accuracy(estimator: Any, levels: Any, labels: Any, test_levels: Any, test_labels: Any, q: int) -> float:
+def unsmoothed_accuracy(estimator: Any, data: Dataset) -> float:
     """Accuracy on test rows of the same estimator, fitted on the training rows as they are: without any guarantee."""
-    fitted = _cloned(estimator, 0).fit(np.asarray(levels) / q, np.asarray(labels))
-    return float(np.mean(np.asarray(fitted.predict(np.asarray(test_levels) / q)) == np.asarray(test_labels)))
+    train, test = (split.take(range(len(split))).numpy() / data.q for split in (data.train, data.test))
+    fitted = _cloned(estimator, 0).fit(train, data.train.labels.numpy())
+    return float(np.mean(np.asarray(fitted.predict(test)) == data.test.labels.numpy()))
 
 
 def _cloned(estimator: Any, seed: int) -> Any:
