@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from zoo._experiments._reproduce import reproduce
     from zoo._experiments._table import Reproduction
     from zoo._export import export
-    from zoo._load import Listing, list_models, load
+    from zoo._leaderboard import leaderboard
+    from zoo._load import Listing, Listings, list_models, load
     from zoo._model import Model
     from zoo._models import MODELS
     from zoo._recipe import Recipe
@@ -54,6 +55,7 @@ _LAZY = {
     "DATASETS": "_data",
     "Dataset": "_data",
     "Listing": "_load",
+    "Listings": "_load",
     "MODELS": "_models",
     "Model": "_model",
     "Recipe": "_recipe",
@@ -62,6 +64,7 @@ _LAZY = {
     "certify": "_certify",
     "compare": "_compare",
     "export": "_export",
+    "leaderboard": "_leaderboard",
     "list_models": "_load",
     "load": "_load",
     "load_data": "_data",
@@ -84,6 +87,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "Listing",
+    "Listings",
     "Model",
     "ModelError",
     "Recipe",
@@ -93,6 +97,7 @@ __all__ = [
     "certify",
     "compare",
     "export",
+    "leaderboard",
     "list_models",
     "load",
     "load_data",
