@@ -51,7 +51,6 @@ def command_line() -> str:
     group: Any = typer.main.get_command(app)
     parts = [
         "# Command line",
-        "Made from the help texts: `ecm COMMAND --help` shows the same.",
         _plain(group.help),
         "Exit codes: 0 done; 1 the work failed, or a property does not hold; 2 what was given is wrong (a formula, a "
         "name, a folder, an option); 130 interrupted (the same command goes on).",
@@ -60,6 +59,7 @@ def command_line() -> str:
         parts += [f"## ecm {name}", _plain(command.help)]
         rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
         parts.append("\n".join(["| option | default | meaning |", "|---|---|---|", *rows]))
+    parts += ["---", "This page was generated from the help texts: `ecm COMMAND --help` shows the same."]
     return "\n\n".join(parts) + "\n"
 
 

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from zoo._experiments._reproduce import reproduce
     from zoo._experiments._table import Reproduction
     from zoo._export import export
-    from zoo._load import Listing, list_models, load
+    from zoo._leaderboard import leaderboard
+    from zoo._load import Listing, Listings, list_models, load
     from zoo._model import Model
     from zoo._models import MODELS
     from zoo._models._estimator import fit_estimator
@@ -56,6 +57,7 @@ _LAZY = {
     "DATASETS": "_data",
     "Dataset": "_data",
     "Listing": "_load",
+    "Listings": "_load",
     "MODELS": "_models",
     "Model": "_model",
     "Recipe": "_recipe",
@@ -68,6 +70,7 @@ _LAZY = {
     "compare": "_compare",
     "export": "_export",
     "fit_estimator": "_models._estimator",
+    "leaderboard": "_leaderboard",
     "list_models": "_load",
     "load": "_load",
     "load_data": "_data",
@@ -91,6 +94,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "Listing",
+    "Listings",
     "Model",
     "ModelError",
     "Recipe",
@@ -104,6 +108,7 @@ __all__ = [
     "compare",
     "export",
     "fit_estimator",
+    "leaderboard",
     "list_models",
     "load",
     "load_data",

@@ -36,13 +36,7 @@ METHOD_NAMES = {
     "runoff": "run-off",
     "runoff_vote_aware": "run-off, vote-aware",
 }
-_LINES = {
-    "paper": (0, (1, 1.2)),
-    "integer": (0, (5, 1.5)),
-    "vote_aware": "solid",
-    "runoff": (0, (5, 1.5)),
-    "runoff_vote_aware": "solid",
-}
+_LINES = dict.fromkeys(METHOD_COLORS, "solid")
 
 
 def _figure(
@@ -103,11 +97,13 @@ def certified_curve(results: Certification | Mapping[str, Certification], *, nar
     figure, (axes, *below) = _figure(width, height + 1.1 * gains, rows=(height, 1.1) if gains else (1.0,))
     end = furthest(*((run, method) for run, method, _, _ in curves.values()))
     top = 10 * min(10, 1 + max(int(10 * run.smoothed_accuracy.share) for run, *_ in curves.values()))
-    for name, (run, method, color, line) in curves.items():
+    for k, (name, (run, method, color, line)) in enumerate(curves.items()):
         radii, share = steps(run, method)
         x = np.concatenate([[0.0], np.minimum(radii, end)])
         y = 100 * np.concatenate([share[:1], share[1:], [0.0]]) if len(share) else np.zeros(1)
-        axes.step(x, y, where="post", color=color, linestyle=line, linewidth=2, label=name)
+        # Certificates of one run often coincide: each is drawn narrower than the one below it, so that all are seen.
+        width = 1.8 + 2.2 * (len(curves) - 1 - k) if gains else 2
+        axes.step(x, y, where="post", color=color, linestyle=line, linewidth=width, label=name)
     axes.set(xlim=(0, end), ylim=(0, top), ylabel="certified accuracy (%)")
     axes.legend(frameon=False, labelcolor=INK, fontsize=9, reverse=True)
     for one in below:
@@ -135,8 +131,8 @@ def gain(run: Certification, method: str, weakest: str, radii: Floats) -> Floats
 
 
 def furthest(*curves: tuple[Certification, str]) -> float:
-    """Where the axis of the radii ends: a little beyond the last drop of these curves and the table's last radius."""
-    return 1.02 * max(float(curves[0][0].radii[-1]), *(_last(run, method) for run, method in curves)) or 1.0
+    """Where the axis of the radii ends: a little beyond the last drop of these curves, that is where the data end."""
+    return 1.02 * max(_last(run, method) for run, method in curves) or float(curves[0][0].radii[-1]) or 1.0
 
 
 def _last(run: Certification, method: str) -> float:
@@ -163,11 +159,11 @@ def histogram(certification: Certification, bins: int = 20) -> list[tuple[float,
 
     Images without any certificate are in no bin; those without a limit (inf) are in the last.
     """
-    end = max(_last(certification, certification.certificate), float(certification.radii[-1]), 1e-9)
+    every = certification.all_radii[certification.certificate]
+    end = max((r for r in every if np.isfinite(r)), default=0.0) or float(certification.radii[-1]) or 1e-9
     counts_things = certification.unit.power is not None and certification.unit.power[0] == 0
     edges = np.arange(end + 2) if counts_things and end < 4 * bins else np.linspace(0, end, bins + 1)
-    radii = certification.all_radii[certification.certificate]
-    found = [(r, row.correct) for r, row in zip(radii, certification.rows, strict=True)]
+    found = [(r, row.correct) for r, row in zip(every, certification.rows, strict=True)]
     counts = [
         np.histogram([min(r, end) for r, correct in found if correct is wanted and not np.isnan(r)], edges)[0]
         for wanted in (True, False)

@@ -20,8 +20,8 @@ function show(stop) {
     write(`${name}-images`, `${right} of ${images}`);
   }
   write("radius", radius);
-  pictures.forEach((e) => e.classList.toggle("lost", Number(e.dataset.radius) < radius));
-  write("kept", pictures.filter((e) => Number(e.dataset.radius) >= radius).length);
+  pictures.forEach((e) => e.classList.toggle("lost", radius > 0 && Number(e.dataset.radius) < radius));
+  write("kept", pictures.filter((e) => !e.classList.contains("lost")).length);
   for (const slider of sliders) {
     slider.value = stop;
     slider.setAttribute("aria-valuetext", `${radius}: ${spoken} certified`);

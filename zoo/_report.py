@@ -245,7 +245,7 @@ def _slider(found: Certification) -> dict[str, Any]:
         "end": repr(end),
         "step": repr(float(step)),
         "stops": int(end / step),
-        "start": round(found.radii[len(found.radii) // 3] / step),
+        "start": 0,  # no image is faded before the reader moves it
         "radii": json.dumps({method: [cut(r) for r in steps(found, method)[0]] for method in found.methods}),
     }
 

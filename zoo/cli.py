@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -36,9 +36,10 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, name: str) -> Any:
         """The command, with the kinds of its options in words that people know."""
         command = super().get_command(ctx, name)
+        kinds = get_type_hints(command.callback) if command is not None and command.callback is not None else {}
         for param in command.params if command is not None else ():
-            if param.metavar is None:
-                param.metavar = _kind(param)
+            if param.metavar is None and param.name in kinds:
+                param.metavar = _kind(kinds[param.name])
         return command
 
     def invoke(self, ctx: Any) -> Any:
@@ -66,20 +67,16 @@ class _Commands(TyperGroup):
             raise typer.Exit(2 if type(error) is ECMError or isinstance(error, wrong) else 1) from error
 
 
-def _kind(param: Any) -> str | None:
-    """What is written after an option: N, NUMBER, PATH or TEXT; nothing after a switch."""
-    if getattr(param, "is_flag", False):
-        return ""
-    kinds = {
-        "integer": "N",
-        "int": "N",
-        "float": "NUMBER",
-        "path": "PATH",
-        "directory": "PATH",
-        "text": "TEXT",
-        "str": "TEXT",
-    }
-    return kinds.get(param.type.name.removesuffix(" range"))
+def _kind(annotation: Any) -> str | None:
+    """What is written after an option: N, NUMBER, PATH or TEXT; nothing after a switch; None for a choice of words.
+
+    >>> from pathlib import Path
+    >>> [_kind(one) for one in (int | None, list[str] | None, Path, bool)]
+    ['N', 'TEXT', 'PATH', '']
+    """
+    words = {"bool": "", "int": "N", "float": "NUMBER", "Path": "PATH", "str": "TEXT"}
+    parts = (annotation, *get_args(annotation), *(inner for one in get_args(annotation) for inner in get_args(one)))
+    return next((words[part.__name__] for part in parts if getattr(part, "__name__", None) in words), None)
 
 
 def _say(text: str) -> None:
