@@ -1,0 +1,244 @@
+"""The nearest input with another smoothed class that a budget of passes finds, for one image.
+
+Greedy addition: the moves with the largest expected gain per cost against a rival are tried on the samples that they
+touch, and the best one is made, until the prediction changes. Then shrinking: moves are undone or made smaller while
+the prediction stays changed. What is left of the budget goes into taking moves out and putting better ones in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+import torch
+
+from zoo.attack.front import Front, fronts
+from zoo.attack.menu import Menu
+
+if TYPE_CHECKING:
+    from zoo.attack.evaluation import Change, Evaluation, Floats, Ints
+
+_RIVALS = 3
+_TRIALS = 6  # moves that are tried before one is made
+_FAILURES = 2  # rounds of trials in a row without any gain after which a greedy run gives up
+
+
+@attrs.frozen(eq=False)
+class Point:
+    """An image (flat levels) with the logits of all its samples, and its distance from where the attack began."""
+
+    levels: Ints
+    logits: Floats
+    cost: float
+
+
+class Spent(Exception):
+    """The budget of passes is used up."""
+
+
+class Search:
+    """The attack on one image: `best` is the nearest point found so far with another prediction than `c`, or None.
+
+    `bound` limits the distance (a float): only points nearer than it are looked for.
+    """
+
+    def __init__(
+        self, evaluation: Evaluation, x: Ints, c: int, *, budget: int, bound: float = np.inf, seed: int = 0
+    ) -> None:
+        self.evaluation, self.menu, self.c = evaluation, Menu(evaluation.scheme, x), c
+        self.limit = evaluation.passes + budget
+        self.bound, self.best = bound, None
+        self.best: Point | None
+        self.random = np.random.RandomState(seed)
+
+    # ---- the whole search ------------------------------------------------------------------------------------------
+
+    def run(self) -> Point | None:
+        """Spend the budget; the best point found."""
+        try:
+            self._run()
+        except Spent:
+            pass
+        return self.best
+
+    def _run(self) -> None:
+        evaluation = self.evaluation
+        start = Point(self.menu.x, evaluation.everywhere(self.menu.x), 0.0)
+        need = evaluation.rule.need(start.logits, self.c)
+        rivals = [k for k in np.argsort(need, kind="stable").tolist() if k != self.c][:_RIVALS]
+        if self._changed(start):
+            self.best = start
+            return
+        self._afford(evaluation.scheme.samples * (1 + len(rivals)))
+        _, made = fronts(evaluation, self.menu, self.c, rivals)
+        expected = [self._expected(front, start) for front in made]
+        order = np.argsort(expected, kind="stable").tolist()
+        for k in order:
+            if self.best is None or expected[k] < 1.5 * expected[order[0]]:
+                front = made[k].copy()
+                found = self._greedy(front, start)
+                if found is not None:
+                    self._improve(front, self._shrink(found), rounds=4)
+        if self.best is None:
+            self._retry(made[order[0]], start)
+            return
+        while True:
+            front = min(made, key=lambda f: evaluation.rule.need(self.best.logits, self.c)[f.rival])
+            self._improve(front.copy(), self.best, rounds=8)
+
+    def _retry(self, front: Front, start: Point) -> None:
+        """Nothing was found within the bound: begin again with other first moves until the budget is spent."""
+        banned: set[int] = set()
+        while True:
+            own = front.copy()
+            found = self._greedy(own, start, banned=banned)
+            if found is not None:
+                self._shrink(found)
+                return
+            banned = set(self.random.choice(own.place, size=max(1, len(own.place) // 3)).tolist())
+
+    # ---- steps -----------------------------------------------------------------------------------------------------
+
+    def _afford(self, passes: int) -> None:
+        if self.evaluation.passes + passes > self.limit:
+            raise Spent
+
+    def _changed(self, point: Point) -> bool:
+        return self.evaluation.rule.prediction(point.logits) != self.c
+
+    def _keep(self, point: Point) -> None:
+        if point.cost < self.bound:
+            self.best, self.bound = point, point.cost
+
+    def _try(self, point: Point, moves: list[tuple[int, Ints]]) -> list[tuple[Change, Point]]:
+        """The points after each of these moves (item, levels of its features), one at a time."""
+        changes = [self.evaluation.change(point.levels, self.menu.features(item), new) for item, new in moves]
+        self._afford(sum(len(change.samples) for change in changes))
+        made = []
+        for change, out in zip(changes, self.evaluation.at(point.levels, changes), strict=True):
+            levels, logits = point.levels.copy(), point.logits.copy()
+            levels[change.features], logits[change.samples] = change.levels, out
+            made.append((change, Point(levels, logits, self.menu.cost(levels))))
+        return made
+
+    def _margins(self, logits: Floats, rival: int) -> Floats:
+        found: Floats = self.evaluation.rule.margins(torch.from_numpy(logits), self.c, rival).numpy()
+        return found
+
+    def _value(self, front: Front, logits: Floats, samples: Ints) -> float:
+        """Votes of the rival less votes of c in these samples, smoothed."""
+        scaled = torch.from_numpy(logits[samples]) / front.soft
+        shares = torch.softmax(scaled, dim=1).numpy()
+        return float(self.evaluation.weights[samples] @ (shares[:, front.rival] - shares[:, self.c]))
+
+    def _greedy(self, front: Front, start: Point, banned: set[int] = frozenset()) -> Point | None:  # type: ignore[assignment]
+        """Add moves to `start` until the prediction changes; None if that is not reached below the bound."""
+        point, failures, menu = start, 0, self.menu
+        open_ = ~np.isin(menu.items[front.place], list(banned))
+        while not self._changed(point):
+            margins = self._margins(point.logits, front.rival)
+            worth = self.evaluation.rule.worth(point.logits, self.c, front.rival)
+            gains = front.gains(margins, worth)
+            here = menu.costs(point.levels)
+            price = menu.prices[front.target, front.place] - here[front.place]
+            fits = open_ & (price > 1e-12) & (point.cost + price < self.bound) & (gains > 0)
+            if not fits.any() or failures > _FAILURES:
+                return None
+            rate = np.where(fits, gains / np.where(fits, price, 1), -np.inf)
+            chosen = [int(k) for k in np.argsort(-rate, kind="stable")[:_TRIALS] if fits[k]]
+            moves = [self._move(front, k) for k in chosen]
+            tried = self._try(point, moves)
+            values = []
+            for k, (change, after) in zip(chosen, tried, strict=True):
+                moved = self._margins(after.logits[change.samples], front.rival) - margins[change.samples]
+                front.learn(k, change.samples, moved)
+                gain = self._value(front, after.logits, change.samples) - self._value(front, point.logits, change.samples)
+                values.append((self._changed(after), gain / price[k]))
+            won = [n for n, (changed, _) in enumerate(values) if changed]
+            if won:
+                best = min(won, key=lambda n: price[chosen[n]])
+            else:
+                best = max(range(len(values)), key=lambda n: values[n][1])
+                if values[best][1] <= 0:
+                    failures += 1
+                    continue
+            failures = 0
+            change, point = tried[best]
+            same = front.place == front.place[chosen[best]]
+            front.effect[:, torch.from_numpy(same)] -= front.effect[:, chosen[best]][:, None].clone()
+            if not won:
+                self._afford(2 * len(change.samples))
+                front.refresh(self.evaluation, point.levels, change.samples, self.c)
+        return point
+
+    def _expected(self, front: Front, start: Point) -> float:
+        """The cost at which the prediction would change if all beliefs were true; no pass is spent."""
+        margins, rule = self._margins(start.logits, front.rival), self.evaluation.rule
+        worth = rule.worth(start.logits, self.c, front.rival)
+        price, cost = self.menu.prices[front.target, front.place], 0.0
+        need, open_ = int(rule.need(start.logits, self.c)[front.rival]), np.ones(len(price), dtype=bool)
+        won = margins > 0
+        while need > worth[(margins > 0) & ~won].sum():
+            gains = front.gains(margins, worth)
+            fits = open_ & (gains > 0) & (price > 1e-12)
+            if not fits.any():
+                return np.inf
+            best = int(np.argmax(np.where(fits, gains / np.where(fits, price, 1), -np.inf)))
+            margins = margins + front.effect[:, best].numpy()
+            cost += price[best]
+            open_ &= front.place != front.place[best]
+        return cost
+
+    def _move(self, front: Front, k: int) -> tuple[int, Ints]:
+        item = int(self.menu.items[front.place[k]])
+        return item, self.menu.targets[front.target[k], self.menu.features(item)]
+
+    def _shrink(self, point: Point) -> Point:
+        """Undo moves, then make them smaller, as long as the prediction stays changed."""
+        self._keep(point)
+        menu = self.menu
+        items = menu.moved(point.levels)
+        costs = dict(zip(menu.items.tolist(), menu.costs(point.levels).tolist(), strict=True))
+        for item in sorted(items, key=lambda i: -costs[i]):
+            (_, after), = self._try(point, [(item, menu.x[menu.features(item)])])
+            if self._changed(after):
+                point = after
+                self._keep(point)
+        for item in sorted(menu.moved(point.levels), key=lambda i: -costs[i]):
+            point = self._reduce(point, item)
+        return point
+
+    def _reduce(self, point: Point, item: int) -> Point:
+        """Bisect how far an item has to move; every step that is kept was tried."""
+        features = self.menu.features(item)
+        x, far = self.menu.x[features], point.levels[features]
+        good, bad = 1.0, 0.0  # shares of the way
+        steps = int(np.ceil(np.log2(np.abs(far - x).max()))) if len(features) == 1 else 0
+        for _ in range(steps):
+            middle = (good + bad) / 2
+            new = x + np.rint((far - x) * middle).astype(np.int64)
+            if (new == point.levels[features]).all() or (new == x).all():
+                break
+            (_, after), = self._try(point, [(item, new)])
+            if self._changed(after) and after.cost < point.cost:
+                point, good = after, middle
+                self._keep(point)
+            else:
+                bad = middle
+        return point
+
+    def _improve(self, front: Front, point: Point, rounds: int) -> None:
+        """Take a few moves out and let greedy addition put better ones in; keep what is nearer."""
+        for _ in range(rounds):
+            items = self.menu.moved(point.levels)
+            if not items:
+                return
+            count = 1 + self.random.randint(max(1, min(len(items), 1 + len(items) // 3)))
+            out = set(self.random.choice(items, size=count, replace=False).tolist())
+            less = point
+            for item in sorted(out):
+                (_, less), = self._try(less, [(item, self.menu.x[self.menu.features(item)])])
+            found = self._greedy(front.copy(), less, banned=out)
+            if found is not None:
+                point = self._shrink(found)
