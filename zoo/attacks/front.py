@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from zoo.attack.evaluation import Evaluation, Floats, Ints
-    from zoo.attack.menu import Menu
+    from zoo.attacks.evaluation import Evaluation, Floats, Ints
+    from zoo.attacks.menu import Menu
 
 _KEPT = 512  # candidate moves that are followed against a rival
 _ROWS = 1 << 26  # numbers of the table of all moves: at more samples x features, some of the samples stand for all

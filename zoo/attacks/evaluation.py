@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from zoo.attack.rule import Plurality
+from zoo.attacks.rule import Plurality
 
 if TYPE_CHECKING:
     from torch import Tensor

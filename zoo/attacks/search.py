@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from zoo.attack.front import Front, fronts
-from zoo.attack.menu import Menu
+from zoo.attacks.front import Front, fronts, soft_gain
+from zoo.attacks.menu import Menu
 
 if TYPE_CHECKING:
-    from zoo.attack.evaluation import Change, Evaluation, Floats, Ints
+    from zoo.attacks.evaluation import Change, Evaluation, Floats, Ints
 
 _RIVALS = 3
-_TRIALS = 6  # moves that are tried before one is made
+_POOL = 24  # moves that are tried on a few of their samples before one is made ...
+_SAMPLES = 16  # ... on this many ...
+_TRIALS = 3  # ... and moves that are then tried on all of them
 _FAILURES = 2  # rounds of trials in a row without any gain after which a greedy run gives up
 
 
@@ -126,6 +129,9 @@ class Search:
         found: Floats = self.evaluation.rule.margins(torch.from_numpy(logits), self.c, rival).numpy()
         return found
 
+    def _worth(self, point: Point, front: Front) -> Floats:
+        return self.evaluation.rule.worth(point.logits, self.c, front.rival)
+
     def _value(self, front: Front, logits: Floats, samples: Ints) -> float:
         """Votes of the rival less votes of c in these samples, smoothed."""
         scaled = torch.from_numpy(logits[samples]) / front.soft
@@ -138,7 +144,7 @@ class Search:
         open_ = ~np.isin(menu.items[front.place], list(banned))
         while not self._changed(point):
             margins = self._margins(point.logits, front.rival)
-            worth = self.evaluation.rule.worth(point.logits, self.c, front.rival)
+            worth = self._worth(point, front)
             gains = front.gains(margins, worth)
             here = menu.costs(point.levels)
             price = menu.prices[front.target, front.place] - here[front.place]
@@ -146,7 +152,8 @@ class Search:
             if not fits.any() or failures > _FAILURES:
                 return None
             rate = np.where(fits, gains / np.where(fits, price, 1), -np.inf)
-            chosen = [int(k) for k in np.argsort(-rate, kind="stable")[:_TRIALS] if fits[k]]
+            chosen = [int(k) for k in np.argsort(-rate, kind="stable")[:_POOL] if fits[k]]
+            chosen = self._screened(front, point, chosen, gains, price)
             moves = [self._move(front, k) for k in chosen]
             tried = self._try(point, moves)
             values = []
@@ -171,6 +178,36 @@ class Search:
                 self._afford(2 * len(change.samples))
                 front.refresh(self.evaluation, point.levels, change.samples, self.c)
         return point
+
+    def _screened(
+        self, front: Front, point: Point, moves: list[int], gains: NDArray[np.float64], price: NDArray[np.float64]
+    ) -> list[int]:
+        """The moves that look best after each was tried on a few of the samples that it touches.
+
+        The expected gain is corrected by what was found: sum of beliefs + touched/tried * sum of (measured - believed).
+        """
+        if len(moves) <= _TRIALS:
+            return moves
+        changes, few = [], []
+        for k in moves:
+            item, new = self._move(front, k)
+            change = self.evaluation.change(point.levels, self.menu.features(item), new)
+            changes.append(change)
+            some = self.random.permutation(len(change.samples))[:_SAMPLES]
+            few.append(attrs.evolve(change, samples=np.sort(change.samples[some])))
+        self._afford(sum(len(change.samples) for change in few))
+        estimate = {}
+        for k, change, part, out in zip(moves, changes, few, self.evaluation.at(point.levels, few), strict=True):
+            rows = part.samples
+            before = self._margins(point.logits[rows], front.rival)
+            worth = self._worth(point, front)[rows]
+            believed = soft_gain(front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft)
+            change_ = self._margins(out, front.rival) - before
+            front.learn(k, rows, change_)
+            measured = soft_gain(front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft)
+            correction = float(measured - believed) * len(change.samples) / max(1, len(rows))
+            estimate[k] = (gains[k] + correction) / price[k]
+        return sorted(moves, key=lambda k: -estimate[k])[:_TRIALS]
 
     def _expected(self, front: Front, start: Point) -> float:
         """The cost at which the prediction would change if all beliefs were true; no pass is spent."""
