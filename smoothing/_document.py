@@ -32,7 +32,7 @@ def scheme_facts(scheme: Scheme) -> str:
     (['z/2'], 8, [[[1], [2], [3], [4]]])
     """
     scale = VoteAware(scheme).scale
-    cyclic = scheme.coupling == "cyclic"
+    cyclic = scheme.cyclic
     outcomes = scheme.design.outcomes
     order = np.argsort(scheme.lists, axis=1) if cyclic else ()
     return json.dumps(

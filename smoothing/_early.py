@@ -14,6 +14,7 @@ from smoothing._certificates import Certificate
 from smoothing._certificates._integer import integer_bound
 from smoothing._certificates._tally import checked_votes, unsure_code
 from smoothing._errors import VoteError
+from smoothing._lattice import stride_order
 
 if TYPE_CHECKING:
     from smoothing._scheme import Scheme
@@ -92,26 +93,24 @@ def vote_chunks(voter: Voter, image: Any, size: int = 256) -> Iterator[NDArray[n
 
 
 def asking_order(scheme: Scheme) -> Ints:
-    """All samples in the order in which early stop asks for them: those that show the fewest features first.
+    """All samples in the order in which early stop and predictions from a few samples ask for them.
 
-    Any order is sound where all samples weigh the same. An image that is not certified is given away by samples that
-    vote otherwise, and which samples show little is known before any vote; an image that is certified takes more than
-    half of its votes in any order. Other couplings than the cyclic keep the samples' own order.
+    Any order is sound where all samples weigh the same. A spread coupling is asked in an order whose every beginning
+    visits all classes of features evenly. With independent offsets, samples that show the fewest features come first:
+    an image that is not certified is given away by samples that vote otherwise, and which samples show little is known
+    before any vote. Other couplings keep the samples' own order.
 
     >>> from smoothing import Scheme
     >>> asking_order(Scheme.l1(2, shape=(3,), q=4)).tolist()
+    [0, 5, 2, 7, 4, 1, 6, 3]
+    >>> asking_order(Scheme.l1(2, shape=(3,), q=4, coupling="independent")).tolist()
     [0, 4, 5, 6, 7, 1, 2, 3]
     """
-    if scheme.coupling != "cyclic":
+    if scheme.coupling == "spread":
+        return stride_order(scheme.samples)
+    if scheme.coupling != "independent":
         return np.arange(scheme.samples)
-    shown = np.zeros(scheme.total)
-    for component, outcomes in enumerate(scheme.design.outcomes):
-        # At sample t a feature uses position t + offset of the list: the sums over all features are a correlation.
-        finite = np.fft.rfft(scheme.lists[component] < outcomes.finite)
-        features = scheme.offsets[scheme.site[scheme.component == component]]
-        offsets = np.fft.rfft(np.bincount(features, minlength=scheme.total))
-        shown += np.fft.irfft(finite * offsets.conj(), scheme.total)
-    return np.argsort(shown.round(), kind="stable")
+    return np.argsort(scheme.shown, kind="stable")
 
 
 def decide(

@@ -28,7 +28,7 @@ class Noise:
 
     `memory` (bytes) bounds the temporary tensors and the result of one call with at most `chunk` (image, sample) pairs.
 
-    >>> noise = Noise(Scheme.l1(1, shape=(2,), q=2, order="published"))
+    >>> noise = Noise(Scheme.l1(1, shape=(2,), q=2, coupling="independent", order="published"))
     >>> lower, upper = noise.bounds(torch.tensor([[0, 2]]), range(2))
     >>> lower.tolist(), upper.tolist()
     ([[[0, 3], [0, 1]]], [[[1, 4], [3, 4]]])
@@ -144,7 +144,7 @@ class Noise:
 
     def _rows(self, samples: Tensor, feature: Tensor | None = None) -> Tensor:
         """Start of the row of every feature at every sample, [S, features]."""
-        if self.scheme.coupling == "cyclic":
+        if self.scheme.cyclic:
             place = self._first + self._offset
             return _look(
                 self._starts, samples.to(self._position)[:, None] + (place if feature is None else place[feature])

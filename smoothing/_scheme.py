@@ -20,11 +20,12 @@ from ecm._metric import ECM
 from ecm._number import Exact, exact
 from ecm._outcomes import Outcomes
 from smoothing._errors import SchemeError
+from smoothing._lattice import Grid, Lattice, class_count, find_lattice
 
 Ints = NDArray[np.int64]
 Halves = NDArray[np.int32]
-Coupling = Literal["cyclic", "permutation", "global"]
-Order = Literal["interleaved", "published"]
+Coupling = Literal["spread", "independent", "permutation", "global"]
+Order = Literal["graded", "interleaved", "published"]
 Representation = Literal["upper_lower", "center", "center_center", "center_error"]
 
 # The second word of the seeds of the streams that are not the offsets (whose plain seed is a published convention).
@@ -55,21 +56,25 @@ class Scheme:
     once and there are B = `design.budget` of them. A *site* is what owns an offset: a feature, or with `pixel` all
     features that share every index but the first (the channels of a pixel). Features are numbered in C,H,W order.
 
-    - `cyclic`: the feature at site i uses entry `(t + offset_i) mod B` of its component's list of outcomes, with
-      `offset = numpy.random.RandomState(seed).randint(B, size=sites)`, a stream that NumPy has frozen.
+    - `spread` (the default): the feature at site i uses entry `(t + offset_i) mod B` of its component's list of
+      outcomes. Offsets and list are chosen so that the features shown at a sample form a lattice over the input
+      (`lattice(component)`): each sample is a regular view of all of it.
+    - `independent`: the same, with `offset = numpy.random.RandomState(seed).randint(B, size=sites)`, a stream that
+      NumPy has frozen; this is the published choice.
     - `permutation`: entry `pi_i(t)`, with an independent seeded permutation a site.
     - `global`: one width (Lambda) for all features. A sample is a (width j, phase s), its weight the allocation's w_j,
       and site i uses phase `(s + offset_i) mod j`; one more sample, without dividers, carries the rest of B.
 
     `order` is how a list is arranged: `published` as the design has it (widths ascending), `interleaved` by a seeded
-    shuffle, for every component its own. Interleaved is better: the samples that a feature touches are then scattered.
+    shuffle, for every component its own, and `graded` (spread only, and its default) with the outcomes of most dividers
+    first. Independent offsets are better interleaved: the samples that a feature touches are then scattered.
 
     Whatever the choice, every feature sees every outcome of its list exactly once over all samples (global: with the
     same total weight), and that is all the guarantee needs: changing x_i to y_i touches c(x_i, y_i) samples of B.
 
     >>> scheme = Scheme.l1(2, shape=(3,), q=4)
     >>> scheme
-    Scheme(cyclic interleaved, B=8, q=4, shape=(3,), upper_lower, seed=0)
+    Scheme(spread graded, B=8, q=4, shape=(3,), upper_lower, seed=0)
     >>> sorted(scheme.outcome(1, range(8)).tolist())
     [0, 1, 2, 3, 4, 5, 6, 7]
     >>> Scheme.from_json(scheme.to_json()) == scheme
@@ -78,11 +83,15 @@ class Scheme:
 
     design: Design = attrs.field(repr=False)
     shape: tuple[int, ...] = attrs.field(converter=_sizes)
-    coupling: Coupling = attrs.field(default="cyclic", validator=_one_of(Coupling), kw_only=True)
-    order: Order = attrs.field(default="interleaved", validator=_one_of(Order), kw_only=True)
+    coupling: Coupling = attrs.field(default="spread", validator=_one_of(Coupling), kw_only=True)
+    order: Order = attrs.field(validator=_one_of(Order), kw_only=True)
     seed: int = attrs.field(default=0, kw_only=True)
     pixel: bool = attrs.field(default=False, kw_only=True)
     representation: Representation = attrs.field(default="upper_lower", validator=_one_of(Representation), kw_only=True)
+
+    @order.default
+    def _usual_order(self) -> Order:
+        return "graded" if self.coupling == "spread" else "interleaved"
 
     def __attrs_post_init__(self) -> None:
         if not self.shape or min(self.shape) < 1:
@@ -95,6 +104,11 @@ class Scheme:
             raise SchemeError(
                 f"B = {self.total}: each of {self.total} samples is one evaluation of the base, and lists of up to "
                 f"{LARGEST_LIST} are kept; take a smaller budget"
+            )
+        if self.order == ("published" if self.coupling == "spread" else "graded"):
+            raise SchemeError(
+                f"order {self.order!r} does not go with the coupling {self.coupling!r}: a spread coupling is 'graded' "
+                "or 'interleaved', the others are 'interleaved' or 'published'"
             )
         if self.pixel and len(self.shape) < 2:
             raise SchemeError(f"pixel=True shares offsets over the first axis, but shape {self.shape} has only one")
@@ -158,16 +172,67 @@ class Scheme:
         """Site of each feature, [features]."""
         return _fixed(np.arange(self.features) % self.sites)
 
+    @property
+    def cyclic(self) -> bool:
+        """Whether the feature at site i uses entry `(t + offset_i) mod B` of its component's list at sample t."""
+        return self.coupling in ("spread", "independent")
+
+    @cached_property
+    def _lattices(self) -> tuple[Lattice, ...]:
+        grid = Grid.of(self.shape, self.pixel)
+        return tuple(find_lattice(grid, *class_count(self.total, outcomes.finite)) for outcomes in self.design.outcomes)
+
+    def lattice(self, component: int = 0) -> Lattice:
+        """How the features of a component are shown in turn by the spread coupling.
+
+        >>> from ecm import ECM
+        >>> Scheme(ECM.l0(18).design(18), (3, 32, 32)).lattice()
+        Lattice(classes=18, width=1, steps=(1, 5), channel=8, distance=18, across=4)
+        """
+        if self.coupling != "spread":
+            raise SchemeError(f"the coupling is {self.coupling!r}: only a spread coupling has a lattice")
+        return self._lattices[component]
+
     @cached_property
     def offsets(self) -> Ints:
         """Offset of each site in 0..B-1, [sites] (unused by `permutation`)."""
+        if self.coupling == "spread":
+            grid, component = Grid.of(self.shape, self.pixel), self.component[: self.sites]
+            each = np.stack([lattice.offsets(grid, self.total) for lattice in self._lattices])
+            return _fixed(each[component, np.arange(self.sites)])
         return _fixed(np.random.RandomState(self.seed).randint(self.total, size=self.sites, dtype=np.int64))
+
+    @cached_property
+    def shown(self) -> Ints:
+        """How many features have a divider at each sample, [samples] (of a cyclic coupling)."""
+        total = np.zeros(self.total)
+        for component, outcomes in enumerate(self.design.outcomes):
+            # At sample t a feature uses position t + offset of the list: the sums over all features are a correlation.
+            finite = np.fft.rfft(self.lists[component] < outcomes.finite)
+            features = self.offsets[self.site[self.component == component]]
+            used = np.fft.rfft(np.bincount(features, minlength=self.total))
+            total += np.fft.irfft(finite * used.conj(), self.total)
+        return _fixed(total.round())
 
     @cached_property
     def lists(self) -> Ints:
         """The arranged lists of outcomes: entry [component, position] is an outcome id in 0..B-1, and ids from the
         component's `finite` on have no divider. [components, B]."""
+        if self.coupling == "spread":
+            return _fixed(np.stack([self._spread_list(c) for c in range(len(self.design.outcomes))]))
         return _fixed(np.stack([self._arranged(self.total, c) for c in range(len(self.design.outcomes))]))
+
+    def _spread_list(self, component: int) -> Ints:
+        """Entry K*j + s, s < width, is finite as far as the outcomes reach; all others have no divider."""
+        outcomes, lattice = self.design.outcomes[component], self._lattices[component]
+        slots = lattice.slots(self.total)
+        dividers = np.zeros(len(slots), dtype=np.int64)
+        dividers[: outcomes.finite] = np.diff(outcomes.starts)
+        found = np.full(self.total, -1, dtype=np.int64)
+        graded = self.order == "graded"
+        found[slots] = np.argsort(-dividers, kind="stable") if graded else self._arranged(len(slots), component)
+        found[found < 0] = np.arange(len(slots), self.total)
+        return found
 
     @cached_property
     def combs(self) -> tuple[Ints, Ints, Ints, Ints]:
@@ -214,7 +279,7 @@ class Scheme:
         if self.coupling == "global":
             width, phase, start, _ = self.combs
             return np.asarray(start[sample] + (phase[sample] + self.offsets[site]) % width[sample], dtype=np.int64)
-        if self.coupling == "cyclic":
+        if self.cyclic:
             return np.asarray(self.lists[component, (sample + self.offsets[site]) % self.total], dtype=np.int64)
         site, component, sample = np.broadcast_arrays(site, component, sample)
         position = np.empty(site.shape, dtype=np.int64)
@@ -240,7 +305,9 @@ class Scheme:
         return hashlib.sha256(json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def _choices(self) -> dict[str, Any]:
-        return attrs.asdict(self, filter=lambda a, _: a.name != "design") | {"shape": list(self.shape)}
+        chosen = attrs.asdict(self, filter=lambda a, _: a.name != "design") | {"shape": list(self.shape)}
+        # Independent offsets were called cyclic when they were the only ones: files and fingerprints keep that name.
+        return chosen | ({"coupling": "cyclic"} if self.coupling == "independent" else {})
 
     def to_json(self) -> str:
         """The scheme with its whole design, as JSON text."""
@@ -254,6 +321,7 @@ class Scheme:
         try:
             fields = json.loads(text)
             fingerprint = fields.pop("fingerprint")
+            fields["coupling"] = {"cyclic": "independent"}.get(fields["coupling"], fields["coupling"])
             scheme = cls(design=Design.from_json(json.dumps(fields.pop("design"))), **fields)
         except ECMError:
             raise

@@ -85,7 +85,7 @@ def small_schemes(
     shapes: tuple[tuple[int, ...], ...] = SHAPES,
     max_q: int = 5,
     max_budget: int = 24,
-    couplings: tuple[Coupling, ...] = ("cyclic", "permutation", "global"),
+    couplings: tuple[Coupling, ...] = ("spread", "independent", "permutation", "global"),
     pixel: bool | None = None,
 ) -> Scheme:
     """Schemes of every coupling, order and design on spaces small enough to enumerate.
@@ -94,7 +94,7 @@ def small_schemes(
 
     >>> from hypothesis import given, settings
     >>> @settings(max_examples=5)
-    ... @given(small_schemes(couplings=("cyclic",), max_q=3))
+    ... @given(small_schemes(couplings=("spread",), max_q=3))
     ... def small(scheme):
     ...     assert scheme.samples <= 24
     ...     assert scheme.q <= 3
@@ -114,7 +114,7 @@ def small_schemes(
         draw(small_designs(metric, q, budget, periodic)),
         shape,
         coupling=coupling,
-        order=draw(st.sampled_from(["interleaved", "published"])),
+        order=draw(st.sampled_from(["interleaved", "graded" if coupling == "spread" else "published"])),
         seed=draw(st.integers(0, 2**32 - 1)),
         pixel=shared,
     )

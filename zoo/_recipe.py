@@ -98,7 +98,8 @@ class Preset:
     model: str | None  # None: the default for the shape of the data
     per_alpha: int | None  # B = per_alpha * alpha outcomes, alpha = 1/g(1); None: the default budget of the metric
     kind: Literal["aperiodic", "periodic"]
-    order: Literal["interleaved", "published"]
+    coupling: Literal["spread", "independent"]
+    order: Literal["graded", "interleaved", "published"]
 
     def usual(self, started: bool) -> Recipe:
         """The recipe; at half the learning rate if the run starts with the weights of a finished model."""
@@ -108,8 +109,8 @@ class Preset:
 def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
     """The preset called `name` for so many training images of that shape.
 
-    `fast` is meant for a CPU: a small network, an aperiodic design of about 128 alpha outcomes, and more passes over
-    less data.
+    `fast` is meant for a CPU: a small network, an aperiodic design of about 128 alpha outcomes in a spread coupling,
+    and more passes over less data.
     `paper` is the recipe of Levine & Feizi (2022) for CIFAR-10 (and ResNet-50 for large images): B = 1000 alpha
     periodic outcomes in the published order, 120 epochs, cosine; add objective="stability" for its second half.
 
@@ -127,7 +128,8 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
             model=None,
             per_alpha=None,
             kind="aperiodic",
-            order="interleaved",
+            coupling="spread",
+            order="graded",
         )
     if name == "paper":
         large = len(shape) == 3 and shape[-1] > 64
@@ -143,5 +145,7 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
             clip=0.0,
         )
         network = "resnet50" if large else "wide_resnet40_2"
-        return Preset(recipe=paper, model=network, per_alpha=1000, kind="periodic", order="published")
+        return Preset(
+            recipe=paper, model=network, per_alpha=1000, kind="periodic", coupling="independent", order="published"
+        )
     raise SettingError(f"preset {name!r}: write 'fast' or 'paper', and change single settings by name, as in lr=0.1")

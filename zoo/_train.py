@@ -78,7 +78,7 @@ def train(
     >>> with TemporaryDirectory() as out:
     ...     model = train("z**0.5/2", "digits", epochs=1, budget=16, out=out, progress=False)
     >>> model.scheme
-    Scheme(cyclic interleaved, B=16, q=16, shape=(1, 8, 8), upper_lower, seed=0)
+    Scheme(spread graded, B=16, q=16, shape=(1, 8, 8), upper_lower, seed=0)
     """
     loaded = load_data(data, root)
     chosen = find_preset(preset, len(loaded.train), loaded.shape)
@@ -269,7 +269,7 @@ def make_scheme(
             top = max(float(g.values(data.q)[-1]) for g in declared.components) or 1.0
             budget = math.ceil(round(chosen.per_alpha / top, 6))
     design = declared.design(budget, data.q, kind=chosen.kind)
-    return Scheme(design, data.shape, order=chosen.order, pixel=pixel)
+    return Scheme(design, data.shape, coupling=chosen.coupling, order=chosen.order, pixel=pixel)
 
 
 def run_name(data: Dataset, scheme: Scheme, preset: str) -> str:

@@ -152,7 +152,7 @@ class Touch:
         outcome has a divider, and the worth of the sample in which it is used."""
         scheme, finite = self.scheme, self.scheme.design.outcomes[component].finite
         exact = worth.astype(np.float64)
-        if scheme.coupling == "cyclic":
+        if scheme.cyclic:
             # Only finite outcomes matter: outcome o is used at sample (position of o - offset) mod B.
             late = scheme.total - scheme.offsets[scheme.site[features]]
             brings = np.concatenate([exact, exact]).take(self._positions[component] + late[:, None])

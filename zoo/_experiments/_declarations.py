@@ -24,9 +24,10 @@ class Family:
 
     `p` is that of the noise, g = z**p/alpha: 1 is the fixed Lambda of Levine & Feizi (2021), whose l1 certificates are
     converted to l_p; 0 is l0. `small` are the alphas of the small scale, () if the row is left out there. `seed` is
-    that of the scheme's offsets. `per_alpha`: B = per_alpha * alpha at the scale of the paper. `kind` fixes the kind of
-    design and B = per_alpha * alpha at both scales. `borrows`: at the small scale these models are not trained but take
-    the weights of the usual one, which has the same metric with the scale's own design, coupling and offsets.
+    that of the scheme's offsets. `coupling` None: independent offsets at the scale of the paper, spread ones at ours.
+    `per_alpha`: B = per_alpha * alpha at the scale of the paper. `kind` fixes the kind of design and
+    B = per_alpha * alpha at both scales. `borrows`: at the small scale these models are not trained but take the
+    weights of the usual one, which has the same metric with the scale's own design, coupling and offsets.
     """
 
     label: str
@@ -35,7 +36,7 @@ class Family:
     small: tuple[int, ...]
     objective: str = "noisy"
     representation: str = "upper_lower"
-    coupling: str = "cyclic"
+    coupling: str | None = None
     seed: int = 0
     pixel: bool = False
     per_alpha: int = 1000
@@ -46,7 +47,7 @@ class Family:
         """The models whose weights these ones take instead of being trained."""
         if scale == "paper" or not self.borrows:
             return None
-        return attrs.evolve(self, coupling="cyclic", seed=0, kind=None, per_alpha=1000, borrows=False)
+        return attrs.evolve(self, coupling=None, seed=0, kind=None, per_alpha=1000, borrows=False)
 
     def at(self, scale: Scale) -> tuple[int, ...]:
         """The alphas of a scale."""
@@ -57,7 +58,7 @@ class Family:
         """In what these models differ from those of the main text (for p = 1: from Levine & Feizi 2021)."""
         usual = "center" if self.p == 1 else "upper_lower"
         found = [self.representation] if self.representation != usual else []
-        found += [self.coupling] if self.coupling != "cyclic" else []
+        found += [self.coupling] if self.coupling else []
         found += ["pixel"] if self.pixel else []
         found += [f"{self.kind}{self.per_alpha}"] if self.kind else []
         return (*found, f"seed{self.seed}") if self.seed else tuple(found)

@@ -31,11 +31,12 @@ def make_scheme(family: Family, alpha: int, shape: tuple[int, ...], q: int, scal
     kind = family.kind or ("periodic" if scale == "paper" or exact else "aperiodic")
     metric = ECM.l0(alpha) if family.p == 0 else ECM.lp(family.p, alpha)
     design = metric.design(budget(family, alpha, q, scale), q, kind=kind)
+    coupling = family.coupling or ("independent" if scale == "paper" else "spread")
     return Scheme(
         design,
         shape,
-        order="published" if scale == "paper" else "interleaved",
-        coupling=family.coupling,  # type: ignore[arg-type]
+        order="published" if scale == "paper" else "graded" if coupling == "spread" else "interleaved",
+        coupling=coupling,  # type: ignore[arg-type]
         representation=family.representation,  # type: ignore[arg-type]
         seed=family.seed,
         pixel=family.pixel,
