@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from zoo._recipe import Recipe
     from zoo._report import report
     from zoo._train import train
+    from zoo.attacks import Attack, attack, read_attack, verify_model
 
 _LAZY = {
     "Accuracy": "_accuracy",
+    "Attack": "attacks",
     "Augmentation": "_data",
     "Certification": "_certification",
     "Comparison": "_compare",
@@ -58,6 +60,7 @@ _LAZY = {
     "Model": "_model",
     "Recipe": "_recipe",
     "Reproduction": "_experiments._table",
+    "attack": "attacks",
     "certified_curve": "_curves",
     "certify": "_certify",
     "compare": "_compare",
@@ -66,16 +69,19 @@ _LAZY = {
     "load": "_load",
     "load_data": "_data",
     "radius_histogram": "_curves",
+    "read_attack": "attacks",
     "read_certification": "_certify",
     "report": "_report",
     "reproduce": "_experiments._reproduce",
     "train": "_train",
+    "verify_model": "attacks",
 }
 
 __all__ = [
     "DATASETS",
     "MODELS",
     "Accuracy",
+    "Attack",
     "Augmentation",
     "Certification",
     "CertifyError",
@@ -89,6 +95,7 @@ __all__ = [
     "Recipe",
     "Reproduction",
     "TrainingError",
+    "attack",
     "certified_curve",
     "certify",
     "compare",
@@ -97,10 +104,12 @@ __all__ = [
     "load",
     "load_data",
     "radius_histogram",
+    "read_attack",
     "read_certification",
     "report",
     "reproduce",
     "train",
+    "verify_model",
 ]
 
 

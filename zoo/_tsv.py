@@ -51,7 +51,8 @@ def ball_text(ball: Certificate) -> str:
     return "all" if ball.everywhere else f"{'<=' if ball.closed else '<'}{ball.radius}"
 
 
-def _ball(text: str, predict: int, method: str, scheme: Scheme) -> Certificate:
+def read_ball(text: str, predict: int, method: str, scheme: Scheme) -> Certificate:
+    """The ball that `ball_text` wrote."""
     everywhere, closed = text == "all", text == "all" or text.startswith("<=")
     radius = None if text == "none" else diameter(scheme) if everywhere else Fraction(text.lstrip("<="))
     threat: Threat = "pixels" if scheme.pixel else "features"
@@ -94,7 +95,7 @@ class Table:
             raise ValueError(f"{len(cells)} cells: {line[:60]!r}")
         idx, label, predict = (int(cell) for cell in cells[:3])
         balls = {
-            method: _ball(cell, predict, method, self.scheme)
+            method: read_ball(cell, predict, method, self.scheme)
             for method, cell in zip(self.methods, cells[len(COLUMNS) :], strict=True)
         }
         hours, minutes, seconds = cells[5].split(":")

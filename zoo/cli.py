@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zoo._cli import allocate, certify, compare, demo, derive, export, lab, list_, report, reproduce, train, verify
+from zoo._cli import allocate, attack, certify, compare, demo, derive, export, lab, list_, report, reproduce, train, verify
 
 
 class _Commands(TyperGroup):
@@ -86,6 +86,7 @@ app.command()(allocate.allocate)
 app.command()(verify.verify)
 app.command()(train.train)
 app.command()(certify.certify)
+app.command()(attack.attack)
 app.command()(export.export)
 app.command()(report.report)
 app.command()(compare.compare)

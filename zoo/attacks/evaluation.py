@@ -69,8 +69,7 @@ class Evaluation:
 
     @cached_property
     def _step(self) -> int:
-        planes = self.classifier.noise.chunk * self.scheme.features
-        return max(1, min(self._prepared.rows, _CELLS // self.scheme.features, planes))
+        return max(1, min(self._prepared.rows, _CELLS // self.scheme.features, self.classifier.noise.chunk))
 
     @cached_property
     def _smooth(self) -> torch.nn.Module:
@@ -149,7 +148,7 @@ class Evaluation:
 
         A base without gradients (a tree, a rounding) has the gradient 0 everywhere.
         """
-        device, image = self.classifier.device, torch.from_numpy(levels.reshape(1, *self.scheme.shape))
+        image = torch.from_numpy(levels.reshape(1, *self.scheme.shape))
         logits, slopes = [], []
         for start in range(0, len(samples), self._step):
             chosen = torch.from_numpy(samples[start : start + self._step])
@@ -166,7 +165,5 @@ class Evaluation:
                 found.append(torch.zeros_like(shown) if slope is None else slope)
             logits.append(out.detach().float().to("cpu"))
             slopes.append(torch.stack(found).reshape(len(rivals), len(chosen), -1, self.scheme.features).to("cpu"))
-            del out
-        assert device is not None
         self.passes += len(samples) * (1 + len(rivals))
         return torch.cat(logits).numpy(), torch.cat(slopes, dim=1)

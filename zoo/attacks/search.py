@@ -7,6 +7,8 @@ the prediction stays changed. What is left of the budget goes into taking moves 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import attrs
@@ -41,9 +43,9 @@ class Spent(Exception):
 
 
 class Search:
-    """The attack on one image: `best` is the nearest point found so far with another prediction than `c`, or None.
+    """The attack on one image: `kept` are the points found with another prediction than `c`, each nearer than the last.
 
-    `bound` limits the distance (a float): only points nearer than it are looked for.
+    `budget` is in passes through the base, `bound` limits the distance (a float): only points nearer than it are looked for.
     """
 
     def __init__(
@@ -51,19 +53,22 @@ class Search:
     ) -> None:
         self.evaluation, self.menu, self.c = evaluation, Menu(evaluation.scheme, x), c
         self.limit = evaluation.passes + budget
-        self.bound, self.best = bound, None
-        self.best: Point | None
+        self.bound = bound
+        self.kept: list[Point] = []
         self.random = np.random.RandomState(seed)
 
     # ---- the whole search ------------------------------------------------------------------------------------------
 
     def run(self) -> Point | None:
-        """Spend the budget; the best point found."""
-        try:
+        """Spend the budget; the nearest point found, or None."""
+        with suppress(Spent):
             self._run()
-        except Spent:
-            pass
         return self.best
+
+    @property
+    def best(self) -> Point | None:
+        """The nearest point found so far."""
+        return self.kept[-1] if self.kept else None
 
     def _run(self) -> None:
         evaluation = self.evaluation
@@ -71,7 +76,7 @@ class Search:
         need = evaluation.rule.need(start.logits, self.c)
         rivals = [k for k in np.argsort(need, kind="stable").tolist() if k != self.c][:_RIVALS]
         if self._changed(start):
-            self.best = start
+            self.kept.append(start)
             return
         self._afford(evaluation.scheme.samples * (1 + len(rivals)))
         _, made = fronts(evaluation, self.menu, self.c, rivals)
@@ -83,23 +88,27 @@ class Search:
                 found = self._greedy(front, start)
                 if found is not None:
                     self._improve(front, self._shrink(found), rounds=4)
-        if self.best is None:
-            self._retry(made[order[0]], start)
-            return
+        while self.best is None:
+            self._retry(made, start)
         while True:
-            front = min(made, key=lambda f: evaluation.rule.need(self.best.logits, self.c)[f.rival])
-            self._improve(front.copy(), self.best, rounds=8)
-
-    def _retry(self, front: Front, start: Point) -> None:
-        """Nothing was found within the bound: begin again with other first moves until the budget is spent."""
-        banned: set[int] = set()
-        while True:
-            own = front.copy()
-            found = self._greedy(own, start, banned=banned)
-            if found is not None:
-                self._shrink(found)
+            point = self.best
+            need = evaluation.rule.need(point.logits, self.c)
+            front = min(made, key=lambda front: need[front.rival])
+            spent = evaluation.passes
+            self._improve(front.copy(), point, rounds=8)
+            if evaluation.passes == spent:
                 return
-            banned = set(self.random.choice(own.place, size=max(1, len(own.place) // 3)).tolist())
+
+    def _retry(self, made: list[Front], start: Point) -> None:
+        """Nothing was found within the bound: begin again, against any rival and without some of the moves."""
+        front = made[self.random.randint(len(made))].copy()
+        left_out = self.random.choice(front.place, size=max(1, len(front.place) // 3))
+        spent = self.evaluation.passes
+        found = self._greedy(front, start, banned=set(self.menu.items[left_out].tolist()))
+        if found is not None:
+            self._shrink(found)
+        elif self.evaluation.passes == spent:
+            raise Spent  # no move fits below the bound at all
 
     # ---- steps -----------------------------------------------------------------------------------------------------
 
@@ -112,7 +121,8 @@ class Search:
 
     def _keep(self, point: Point) -> None:
         if point.cost < self.bound:
-            self.best, self.bound = point, point.cost
+            self.kept.append(point)
+            self.bound = point.cost
 
     def _try(self, point: Point, moves: list[tuple[int, Ints]]) -> list[tuple[Change, Point]]:
         """The points after each of these moves (item, levels of its features), one at a time."""
@@ -138,7 +148,7 @@ class Search:
         shares = torch.softmax(scaled, dim=1).numpy()
         return float(self.evaluation.weights[samples] @ (shares[:, front.rival] - shares[:, self.c]))
 
-    def _greedy(self, front: Front, start: Point, banned: set[int] = frozenset()) -> Point | None:  # type: ignore[assignment]
+    def _greedy(self, front: Front, start: Point, banned: Collection[int] = ()) -> Point | None:
         """Add moves to `start` until the prediction changes; None if that is not reached below the bound."""
         point, failures, menu = start, 0, self.menu
         open_ = ~np.isin(menu.items[front.place], list(banned))
