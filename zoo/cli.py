@@ -9,7 +9,21 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zoo._cli import allocate, attack, certify, compare, demo, derive, export, lab, list_, report, reproduce, train, verify
+from zoo._cli import (
+    allocate,
+    attack,
+    certify,
+    compare,
+    demo,
+    derive,
+    export,
+    lab,
+    list_,
+    report,
+    reproduce,
+    train,
+    verify,
+)
 
 
 class _Commands(TyperGroup):

@@ -42,9 +42,7 @@ def attack(
     """
     from zoo.attacks import attack as run
 
-    found = run(
-        model, dataset, limit=limit, budget=budget, seed=seed, resume=resume, device=device, root=data, out=out
-    )
+    found = run(model, dataset, limit=limit, budget=budget, seed=seed, resume=resume, device=device, root=data, out=out)
     page = None
     if report:
         from zoo._report import report as write

@@ -83,7 +83,9 @@ def verify_model(
             found = attack_inside(evaluation, levels, ball, budget=budget, seed=own)
             advance(1)
             if found is not None:
-                where = ", ".join(f"{i}: {levels.flat[i]} -> {found.flat[i]}" for i in np.flatnonzero(found != levels).tolist())
+                where = ", ".join(
+                    f"{i}: {levels.flat[i]} -> {found.flat[i]}" for i in np.flatnonzero(found != levels).tolist()
+                )
                 caught = (
                     f"test image {idx}, class {ball.prediction} certified {'<=' if ball.closed else '<'} {ball.radius}: "
                     f"another class when features change ({where})"

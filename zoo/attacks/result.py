@@ -191,7 +191,11 @@ def above(unit: Unit, distance: Fraction | None) -> float:
         p, alpha = unit.power
         base, exponent = alpha * distance, 1 / p if p else Fraction(1)
     below = root_below(base, exponent, strict=False)
-    return below if Fraction(below) ** exponent.denominator == base**exponent.numerator else math.nextafter(below, math.inf)
+    return (
+        below
+        if Fraction(below) ** exponent.denominator == base**exponent.numerator
+        else math.nextafter(below, math.inf)
+    )
 
 
 def within(unit: Unit, distance: Fraction | None, radius: Fraction) -> bool:

@@ -21,7 +21,16 @@ from smoothing._certificates import Certificate
 from smoothing._progress import progress_bar
 from zoo._certification import Row
 from zoo._certify import ABOUT as CERTIFIED
-from zoo._certify import certify, fitting_data, image_order, kept_on_disk, moved_to, read_about, read_certification, run_folder
+from zoo._certify import (
+    certify,
+    fitting_data,
+    image_order,
+    kept_on_disk,
+    moved_to,
+    read_about,
+    read_certification,
+    run_folder,
+)
 from zoo._checkpoint import alone, write_atomically
 from zoo._data import Dataset
 from zoo._distributed import workers
@@ -164,9 +173,7 @@ def _known(table: AttackTable, folder: Path, about: dict[str, Any]) -> dict[int,
     return table.read()
 
 
-def _attacked(
-    evaluation: Evaluation, data: Dataset, row: Row, method: str, budget: float, seed: int
-) -> Attacked:
+def _attacked(evaluation: Evaluation, data: Dataset, row: Row, method: str, budget: float, seed: int) -> Attacked:
     """Attack one image and confirm what was found by a full vote."""
     began, spent, ball = time.perf_counter(), evaluation.passes, row.balls[method]
     levels = data.test.take([row.idx])[0].cpu().numpy().astype(np.int64)

@@ -80,12 +80,12 @@ class Search:
             return
         self._afford(evaluation.scheme.samples * (1 + len(rivals)))
         _, made = fronts(evaluation, self.menu, self.c, rivals)
-        expected = [self._expected(front, start) for front in made]
+        expected, steps = zip(*(self._expected(front, start) for front in made), strict=True)
         order = np.argsort(expected, kind="stable").tolist()
         for k in order:
             if self.best is None or expected[k] < 1.5 * expected[order[0]]:
                 front = made[k].copy()
-                found = self._greedy(front, start)
+                found = self._greedy(front, start, steps=steps[k])
                 if found is not None:
                     self._improve(front, self._shrink(found), rounds=4)
         while self.best is None:
@@ -148,9 +148,13 @@ class Search:
         shares = torch.softmax(scaled, dim=1).numpy()
         return float(self.evaluation.weights[samples] @ (shares[:, front.rival] - shares[:, self.c]))
 
-    def _greedy(self, front: Front, start: Point, banned: Collection[int] = ()) -> Point | None:
-        """Add moves to `start` until the prediction changes; None if that is not reached below the bound."""
-        point, failures, menu = start, 0, self.menu
+    def _greedy(self, front: Front, start: Point, *, banned: Collection[int] = (), steps: int = 0) -> Point | None:
+        """Add moves to `start` until the prediction changes; None if that is not reached below the bound.
+
+        With an expected number of `steps` no more than half of the budget is planned for them: where it is small, fewer
+        moves are tried before one is made.
+        """
+        point, failures, made, menu = start, 0, 0, self.menu
         open_ = ~np.isin(menu.items[front.place], list(banned))
         while not self._changed(point):
             margins = self._margins(point.logits, front.rival)
@@ -163,14 +167,21 @@ class Search:
                 return None
             rate = np.where(fits, gains / np.where(fits, price, 1), -np.inf)
             chosen = [int(k) for k in np.argsort(-rate, kind="stable")[:_POOL] if fits[k]]
-            chosen = self._screened(front, point, chosen, gains, price)
+            touch = self.evaluation.scheme.samples * float(price[chosen[:_TRIALS]].max())
+            share = (self.limit - self.evaluation.passes) / (2 * max(1, steps - made)) if steps else np.inf
+            if share >= _POOL * _SAMPLES + (_TRIALS + 2) * touch:
+                chosen = self._screened(front, point, chosen, gains, price)
+            else:
+                chosen = chosen[: _TRIALS if share >= (_TRIALS + 2) * touch else 1]
             moves = [self._move(front, k) for k in chosen]
             tried = self._try(point, moves)
             values = []
             for k, (change, after) in zip(chosen, tried, strict=True):
                 moved = self._margins(after.logits[change.samples], front.rival) - margins[change.samples]
                 front.learn(k, change.samples, moved)
-                gain = self._value(front, after.logits, change.samples) - self._value(front, point.logits, change.samples)
+                gain = self._value(front, after.logits, change.samples) - self._value(
+                    front, point.logits, change.samples
+                )
                 values.append((self._changed(after), gain / price[k]))
             won = [n for n, (changed, _) in enumerate(values) if changed]
             if won:
@@ -180,7 +191,7 @@ class Search:
                 if values[best][1] <= 0:
                     failures += 1
                     continue
-            failures = 0
+            failures, made = 0, made + 1
             change, point = tried[best]
             same = front.place == front.place[chosen[best]]
             front.effect[:, torch.from_numpy(same)] -= front.effect[:, chosen[best]][:, None].clone()
@@ -211,31 +222,36 @@ class Search:
             rows = part.samples
             before = self._margins(point.logits[rows], front.rival)
             worth = self._worth(point, front)[rows]
-            believed = soft_gain(front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft)
+            believed = soft_gain(
+                front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft
+            )
             change_ = self._margins(out, front.rival) - before
             front.learn(k, rows, change_)
-            measured = soft_gain(front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft)
+            measured = soft_gain(
+                front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft
+            )
             correction = float(measured - believed) * len(change.samples) / max(1, len(rows))
             estimate[k] = (gains[k] + correction) / price[k]
         return sorted(moves, key=lambda k: -estimate[k])[:_TRIALS]
 
-    def _expected(self, front: Front, start: Point) -> float:
-        """The cost at which the prediction would change if all beliefs were true; no pass is spent."""
+    def _expected(self, front: Front, start: Point) -> tuple[float, int]:
+        """The cost and the number of moves at which the prediction would change if all beliefs were true; no pass is spent."""
         margins, rule = self._margins(start.logits, front.rival), self.evaluation.rule
         worth = rule.worth(start.logits, self.c, front.rival)
         price, cost = self.menu.prices[front.target, front.place], 0.0
         need, open_ = int(rule.need(start.logits, self.c)[front.rival]), np.ones(len(price), dtype=bool)
-        won = margins > 0
+        won, made = margins > 0, 0
         while need > worth[(margins > 0) & ~won].sum():
             gains = front.gains(margins, worth)
             fits = open_ & (gains > 0) & (price > 1e-12)
             if not fits.any():
-                return np.inf
+                return np.inf, made
             best = int(np.argmax(np.where(fits, gains / np.where(fits, price, 1), -np.inf)))
             margins = margins + front.effect[:, best].numpy()
             cost += price[best]
             open_ &= front.place != front.place[best]
-        return cost
+            made += 1
+        return cost, made
 
     def _move(self, front: Front, k: int) -> tuple[int, Ints]:
         item = int(self.menu.items[front.place[k]])
@@ -248,7 +264,7 @@ class Search:
         items = menu.moved(point.levels)
         costs = dict(zip(menu.items.tolist(), menu.costs(point.levels).tolist(), strict=True))
         for item in sorted(items, key=lambda i: -costs[i]):
-            (_, after), = self._try(point, [(item, menu.x[menu.features(item)])])
+            ((_, after),) = self._try(point, [(item, menu.x[menu.features(item)])])
             if self._changed(after):
                 point = after
                 self._keep(point)
@@ -267,7 +283,7 @@ class Search:
             new = x + np.rint((far - x) * middle).astype(np.int64)
             if (new == point.levels[features]).all() or (new == x).all():
                 break
-            (_, after), = self._try(point, [(item, new)])
+            ((_, after),) = self._try(point, [(item, new)])
             if self._changed(after) and after.cost < point.cost:
                 point, good = after, middle
                 self._keep(point)
@@ -285,7 +301,7 @@ class Search:
             out = set(self.random.choice(items, size=count, replace=False).tolist())
             less = point
             for item in sorted(out):
-                (_, less), = self._try(less, [(item, self.menu.x[self.menu.features(item)])])
+                ((_, less),) = self._try(less, [(item, self.menu.x[self.menu.features(item)])])
             found = self._greedy(front.copy(), less, banned=out)
             if found is not None:
                 point = self._shrink(found)
