@@ -11,7 +11,9 @@ import attrs
 
 from ecm._errors import ECMError
 
-How = Literal["symbolic proof", "rigorous bounds", "exact check", "exhaustive", "Hypothesis", "numeric", "not checked"]
+How = Literal[
+    "symbolic proof", "rigorous bounds", "exact check", "exhaustive", "Hypothesis", "attack", "numeric", "not checked"
+]
 S = TypeVar("S")
 
 

@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     from zoo._report import report
     from zoo._statement import Statement, statements
     from zoo._train import train
+    from zoo.attacks import Attack, attack, read_attack, verify_model
 
 _LAZY = {
     "Accuracy": "_accuracy",
+    "Attack": "attacks",
     "Augmentation": "_data",
     "Certification": "_certification",
     "Comparison": "_compare",
@@ -65,6 +67,7 @@ _LAZY = {
     "Statement": "_statement",
     "Table": "_data",
     "TableSpec": "_data",
+    "attack": "attacks",
     "certified_curve": "_curves",
     "certify": "_certify",
     "compare": "_compare",
@@ -75,17 +78,20 @@ _LAZY = {
     "load": "_load",
     "load_data": "_data",
     "radius_histogram": "_curves",
+    "read_attack": "attacks",
     "read_certification": "_certify",
     "report": "_report",
     "reproduce": "_experiments._reproduce",
     "statements": "_statement",
     "train": "_train",
+    "verify_model": "attacks",
 }
 
 __all__ = [
     "DATASETS",
     "MODELS",
     "Accuracy",
+    "Attack",
     "Augmentation",
     "Certification",
     "CertifyError",
@@ -103,6 +109,7 @@ __all__ = [
     "Table",
     "TableSpec",
     "TrainingError",
+    "attack",
     "certified_curve",
     "certify",
     "compare",
@@ -113,11 +120,13 @@ __all__ = [
     "load",
     "load_data",
     "radius_histogram",
+    "read_attack",
     "read_certification",
     "report",
     "reproduce",
     "statements",
     "train",
+    "verify_model",
 ]
 
 

@@ -101,13 +101,13 @@ def certify(
     require_unchanged(trained)
     loaded = fitting_data(trained, data, root)
     order = image_order(len(loaded.test))[:limit]
-    folder = _folder(trained, out)
+    folder = run_folder(trained, out)
     home = folder.resolve() == trained.path.resolve()
     if not home and (folder / CARD).exists():
         raise ModelError(f"{folder} is the folder of another model, which would be spoilt: choose another out")
     unit = Unit.under(trained.scheme)
     chosen = unit.grid() if radii is None else chosen_radii(radii, unit)
-    with workers(device) as here, _on(trained, here), _disk(folder), ExitStack() as held:
+    with workers(device) as here, moved_to(trained, here), kept_on_disk(folder), ExitStack() as held:
         if here.leads:
             held.enter_context(alone(folder))
         here.wait()
@@ -476,7 +476,7 @@ def chosen_radii(radii: Sequence[Exact], unit: Unit) -> tuple[Fraction, ...]:
     return chosen
 
 
-def _folder(model: Model, out: str | os.PathLike[str] | None) -> Path:
+def run_folder(model: Model, out: str | os.PathLike[str] | None) -> Path:
     """Where the run is kept: a model that comes with the package stays as it is."""
     if out is not None:
         return Path(out)
@@ -484,7 +484,7 @@ def _folder(model: Model, out: str | os.PathLike[str] | None) -> Path:
 
 
 @contextmanager
-def _on(model: Model, here: Workers) -> Iterator[None]:
+def moved_to(model: Model, here: Workers) -> Iterator[None]:
     """The network on the process's device, and back where it was afterwards."""
     before = model.device
     model.base.to(here.device)
@@ -495,7 +495,7 @@ def _on(model: Model, here: Workers) -> Iterator[None]:
 
 
 @contextmanager
-def _disk(folder: Path) -> Iterator[None]:
+def kept_on_disk(folder: Path) -> Iterator[None]:
     """A full disk or a missing permission, said in one sentence; what was finished is kept."""
     try:
         yield

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ecm._design import Design
+    from zoo.attacks import Attack
 
 Floats = NDArray[np.float64]
 
@@ -141,12 +142,12 @@ def _last(run: Certification, method: str) -> float:
     return float(radii[-1]) if len(radii) else 0.0
 
 
-def _label(run: Certification) -> str:
+def _label(run: Certification | Attack) -> str:
     power = run.unit.power
     return run.unit.name if power is None or power[0] == 0 else rf"$\ell_{{{power[0]}}}$ radius"
 
 
-def _whole_ticks(axes: Axes, run: Certification) -> None:
+def _whole_ticks(axes: Axes, run: Certification | Attack) -> None:
     """Features and pixels are counted in whole numbers."""
     if run.unit.power is not None and run.unit.power[0] == 0:
         from matplotlib.ticker import MaxNLocator

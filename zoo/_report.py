@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup, escape
 
+from zoo._attacked import attack_of, attack_section
 from zoo._card import describe
 from zoo._certification import Certification
 from zoo._certify import find_run, read_about, read_certification
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from zoo._model import Model
+    from zoo.attacks import Attack
 
 PAGE, FIGURES = "report.html", "figures"
 _MOST_ROWS, _LONG, _MOST_STOPS = 200, 100, 400
@@ -90,11 +92,11 @@ def report(
         write_atomically(figures / f"{name}.svg", svg(figure).encode())
         write_atomically(figures / f"{name}.png", png(figure))
     images = images_of(about, data, root)
-    write_atomically(page, render(found, about, images).encode())
+    write_atomically(page, render(found, about, images, attack_of(folder, about)).encode())
     return page
 
 
-def render(found: Certification, about: dict[str, Any], images: Dataset | str) -> str:
+def render(found: Certification, about: dict[str, Any], images: Dataset | str, attacked: Attack | None = None) -> str:
     """The page's text. `images` is the data set, or a sentence that says why there is no gallery."""
     import jinja2
 
@@ -125,6 +127,7 @@ def render(found: Certification, about: dict[str, Any], images: Dataset | str) -
         version=version("ecm"),
         things=found.things,
         **table_rows(found, about, images),
+        attack=attack_section(attacked, images),
         **gallery(found, images),
     )
 

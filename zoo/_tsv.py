@@ -77,7 +77,8 @@ def cell_text(ball: Certificate) -> str:
     return ball_text(ball) + (f";{proof}" if proof else "")
 
 
-def _ball(cell: str, predict: int, method: str, scheme: Scheme) -> Certificate:
+def read_ball(cell: str, predict: int, method: str, scheme: Scheme) -> Certificate:
+    """Read the ball that `cell_text` wrote."""
     found = _CELL.fullmatch(cell)  # no exponents: a short text could name a number that fills the memory
     if found is None:
         raise ValueError(f"{cell[:40]!r} is no ball")
@@ -140,7 +141,7 @@ class Table:
         idx, label, predict = (int(cell) for cell in cells[:3])
         plurality = int(cells[columns.index("plurality")]) if "plurality" in columns else predict
         balls = {
-            method: _ball(cell, predict if method in RUNOFF_METHODS else plurality, method, self.scheme)
+            method: read_ball(cell, predict if method in RUNOFF_METHODS else plurality, method, self.scheme)
             for method, cell in zip(self.methods, cells[len(columns) :], strict=True)
         }
         hours, minutes, seconds = cells[5].split(":")

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from zoo._cli import (
     allocate,
+    attack,
     certify,
     compare,
     demo,
@@ -121,6 +122,7 @@ app.command()(allocate.allocate)
 app.command()(verify.verify)
 app.command()(train.train)
 app.command()(certify.certify)
+app.command()(attack.attack)
 app.command()(export.export)
 app.command()(report.report)
 app.command()(compare.compare)

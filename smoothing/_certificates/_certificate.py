@@ -96,17 +96,9 @@ class Certificate:
         Decided exactly where all g(k/q) are rational, otherwise by ball arithmetic of growing precision; a distance
         that cannot be told from the radius at 4096 bits counts as outside.
         """
-        given = np.asarray(x), np.asarray(y)
-        if any(v.size != math.prod(self.shape) or v.dtype.kind not in "iu" for v in given):
-            raise ECMError(f"x and y have shapes {given[0].shape}, {given[1].shape}: give integer levels {self.shape}")
-        a, b = (v.astype(np.int64).reshape(self.shape) for v in given)
-        if min(a.min(), b.min()) < 0 or max(a.max(), b.max()) > self.q:
-            raise ECMError(
-                f"x and y must be levels 0..{self.q}; they span {min(a.min(), b.min())}..{max(a.max(), b.max())}"
-            )
+        moves = self._moves(self._gap(x, y))
         if self.radius is None or self.everywhere:
             return self.everywhere
-        moves = self._moves(np.abs(a - b))
         exact = self._exact_distance(moves)
         if exact is not None:
             return self.covers(exact)
@@ -119,6 +111,34 @@ class Certificate:
                 if distance > radius:
                     return False
         return False
+
+    def distance(self, x: ArrayLike, y: ArrayLike) -> tuple[Fraction, Fraction]:
+        """Bounds low <= d(x, y) <= high on the distance of two inputs (levels), in the metric and threat of this
+        certificate; both are the distance itself where all g(k/q) are rational.
+
+        >>> from ecm import ECM
+        >>> ball = Certificate(3, "integer", Fraction(1, 6), False, ECM.lp("1/2", 6), q=4, shape=(2,))
+        >>> [str(bound) for bound in ball.distance([0, 2], [1, 2])]
+        ['1/12', '1/12']
+        """
+        moves = self._moves(self._gap(x, y))
+        exact = self._exact_distance(moves)
+        if exact is not None:
+            return exact, exact
+        with flint.ctx.workprec(_PRECISIONS[1]):
+            ball = self._ball_distance(moves)
+            return _fraction(ball.lower()), _fraction(ball.upper())
+
+    def _gap(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
+        given = np.asarray(x), np.asarray(y)
+        if any(v.size != math.prod(self.shape) or v.dtype.kind not in "iu" for v in given):
+            raise ECMError(f"x and y have shapes {given[0].shape}, {given[1].shape}: give integer levels {self.shape}")
+        a, b = (v.astype(np.int64).reshape(self.shape) for v in given)
+        if min(a.min(), b.min()) < 0 or max(a.max(), b.max()) > self.q:
+            raise ECMError(
+                f"x and y must be levels 0..{self.q}; they span {min(a.min(), b.min())}..{max(a.max(), b.max())}"
+            )
+        return np.asarray(np.abs(a - b))
 
     def _moves(self, gap: np.ndarray) -> Counter[tuple[tuple[int, int], ...]]:
         """How often each combination of (component, levels moved) occurs in one item: a feature, or a pixel."""
@@ -279,6 +299,11 @@ def _top(profiles: list[Profile], q: int) -> Fraction:
     if None not in known:
         return sum((v for v in known if v is not None), Fraction(0))
     return sum((Fraction(int(g.floors(COST_SCALE, q)[-1]) + 1, COST_SCALE) for g in profiles), Fraction(0))
+
+
+def _fraction(value: flint.arb) -> Fraction:
+    mantissa, exponent = value.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def rational(profile: Profile, k: int, q: int) -> Fraction | None:
