@@ -447,7 +447,8 @@ def check_runoff(document: dict[str, Any], facts: dict[str, Any], levels: list[i
         own = all(sorted(set(p)) == sorted(p) and set(p) <= set(range(budget)) for p in facts["positions"])
         demand(own and len(facts["positions"]) == len(facts["metric"]), "every outcome has its own place in a list")
         m = priced[race] or 0
-        excess, attainable = Moves(facts, levels, races.worth(race)).evaluate(m, document["threat"])
+        below = radius < 1 or (radius == 1 and not closed)
+        excess, attainable = Moves(facts, levels, races.worth(race)).evaluate(m, document["threat"], below)
         bound = Fraction(m * races.need(race) - excess, facts["scale"])
         if attainable < races.need(race) or radius < bound or (radius == bound and not closed):
             lost.add(race)

@@ -43,9 +43,13 @@ def replay(
         if m is None:
             if items.attainable >= need:
                 raise VoteError(f"class {rival} can gain {items.attainable}, not less than the {need} it needs")
-            continue
-        if not 0 <= m <= min(aware.scale, (1 << 61) // max(items.peak, 1)):
+            if aware.radius_limit is None:
+                continue
+            value = aware.radius_limit
+        elif not 0 <= m <= min(aware.scale, (1 << 61) // max(items.peak, 1)):
             raise VoteError(f"the multiplier {m} of class {rival} is out of range: certify the image again")
-        value = max(Fraction(m * need - items.excess(m)[0], aware.scale), least)
+        else:
+            value = aware.limited(Fraction(m * need - items.excess(m)[0], aware.scale))
+        value = max(value, least)
         best = value if best is None else min(best, value)
     return best

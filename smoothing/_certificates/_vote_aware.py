@@ -96,9 +96,18 @@ class VoteAware:
         """
         items = self.items(levels, worth)
         if items.attainable < need:
-            return (Fraction(1) if self._dear else None), None
+            return self.radius_limit, None
         value, m = maximize(items, need, self.scale, self.scale // (2 * self.scheme.total * self.unit))
-        return min(Fraction(value, self.scale), Fraction(1)) if self._dear else Fraction(value, self.scale), m
+        return self.limited(Fraction(value, self.scale)), m
+
+    @property
+    def radius_limit(self) -> Fraction | None:
+        """1 where features were left out whose every change costs 1; None if there are none."""
+        return Fraction(1) if self._dear else None
+
+    def limited(self, value: Fraction) -> Fraction:
+        """A bound that was found without the features whose every change costs 1, as one for all features."""
+        return value if self.radius_limit is None else min(value, self.radius_limit)
 
     @cached_property
     def _dear(self) -> frozenset[int]:
