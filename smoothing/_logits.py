@@ -34,11 +34,10 @@ def record_logits(
     """Record the rankings that these logits make, image by image, in the folder `path`.
 
     `logits` are arrays [samples, classes], one per image (or one array [images, samples, classes]), in sample order;
-    packed rankings [samples] (uint32, as `smoothing.pack_logits` and `smoothing.pack_orders` make them) are taken as they
-    are. `images` are the levels [images, *shape] that were evaluated,
-    `indices` their numbers in the data set (by default 0, 1, 2, ...). `model` and `data` name what the logits are of, as
-    `model_fingerprint` and `data_fingerprint` do; `tolerance` is that of the votes. Images that the record holds already
-    are left as they are.
+    packed rankings [samples] (uint32, as `smoothing.pack_logits` and `smoothing.pack_orders` make them) are taken as
+    they are. `images` are the levels [images, *shape] that were evaluated, `indices` their numbers in the data set (by
+    default 0, 1, 2, ...). `model` and `data` name what the logits are of, as `model_fingerprint` and `data_fingerprint`
+    do; `tolerance` is that of the votes. Images that the record holds already are left as they are.
 
     >>> import tempfile
     >>> from smoothing import Scheme, certify_all
@@ -48,7 +47,7 @@ def record_logits(
     ...     of = {"scheme": scheme, "classes": 3, "model": "m", "data": "d"}
     ...     indices, rankings = record_logits(logits, images, folder, tolerance=1e-4, **of).rankings()
     >>> [str(ball.radius) for ball in certify_all(rankings, images, scheme, classes=3)]
-    ['3/8', '1/4']
+    ['1/2', '1/2']
     """
     numbers = list(range(len(images))) if indices is None else [int(i) for i in indices]
     if len(numbers) != len(images):

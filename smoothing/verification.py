@@ -313,7 +313,8 @@ def _runoff(setting: Setting) -> Evidence:
         others = [k for k in range(classes) if k != winner]
         first, second = data.draw(st.permutations(others).map(lambda order: order[:2]))
         orders = [np.array([k, *(j for j in others if j != k), winner]) for k in (first, second)]
-        worst = world.worst_rankings(ranks, x, *orders[: data.draw(st.integers(1, 2))])
+        turns = data.draw(st.sampled_from([[0], [0, 1], [0, 0, 1, 1], [0, 1, 1]]))
+        worst = world.worst_rankings(ranks, x, *(orders[i] for i in turns))
         for f in (ranks, worst):
             for ball in balls:
                 certified[0] += int(world.inside(ball, x).sum())
@@ -331,10 +332,19 @@ def _runoff(setting: Setting) -> Evidence:
 
 
 def _ranking_function(data: st.DataObject, inputs: int, classes: int) -> Ints:
-    """The rank of every class (equal: too close to call) for every input that can be shown; some class is often ahead."""
+    """The rank of every class (equal: too close to call) for every input that can be shown. Some class is often ahead;
+    or it has few first places, but is nowhere far behind, so that it is easily ousted and wins every duel."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     ahead = rng.permutation(classes) * data.draw(st.sampled_from([0.0, 0.1, 0.3, 1.0]))
-    order = np.argsort(rng.random((inputs, classes)) - ahead, axis=1)
+    score = rng.random((inputs, classes)) - ahead
+    if data.draw(st.booleans()):
+        liked = int(rng.integers(classes))
+        rest = np.sort(np.delete(rng.random((inputs, classes)), liked, axis=1), axis=1)
+        score[:, np.arange(classes) != liked] = rng.permuted(rest, axis=1)
+        score[:, liked] = np.where(
+            rng.random(inputs) < rng.uniform(1 / classes, 0.6), -1, (rest[:, 0] + rest[:, 1]) / 2
+        )
+    order = np.argsort(score, axis=1)
     near = data.draw(st.sampled_from([0.0, 0.0, 0.1]))
     ranks = np.zeros((inputs, classes), np.int64)
     np.put_along_axis(ranks, order, np.cumsum(rng.random((inputs, classes)) >= near, axis=1), axis=1)

@@ -32,7 +32,6 @@ from ecm._law import Law
 from ecm._rounding import floor_weights
 from ecm.verification import Setting, all_checks
 from smoothing._certificates import Certificate
-from smoothing._certificates._electorate import Electorate
 from smoothing._certificates._runoff import Poll
 from smoothing._certificates._tally import Tally
 from smoothing._certificates._touch import Touch
@@ -364,16 +363,6 @@ def overtaking_one_vote_too_dear(patch: Patch) -> None:
     changed(patch, Poll, "least", lambda least, poll, race: least + (race.kind == "overtake"))
 
 
-def two_rivals_as_one(patch: Patch) -> None:
-    """A sample that leaves the winner is taken to help only one of the two rivals that overtake it together."""
-    changed(
-        patch,
-        Electorate,
-        "worth",
-        lambda worth, people, race: np.minimum(worth, people.weights) if race.kind == "together" else worth,
-    )
-
-
 def near_ties_for_the_winner(patch: Patch) -> None:
     """Rankings whose near gaps nobody looks at."""
     changed(patch, Packing, "unpack", lambda found, *_: (found[0], np.zeros_like(found[1])))
@@ -426,7 +415,6 @@ FAULTS = [
     Fault("the dual bound half as large again", "certificate", dual_too_large),
     Fault("a run-off's duel one vote too dear", "certificate", second_choice_ignored),
     Fault("overtaking in a run-off one vote too dear", "certificate", overtaking_one_vote_too_dear),
-    Fault("two rivals of a run-off gain as one", "certificate", two_rivals_as_one),
     Fault("near-ties of a run-off counted as sure", "certificate", near_ties_for_the_winner),
     Fault("an early stop one vote too early", "certificate", early_too_early),
 ]
