@@ -38,7 +38,7 @@ def _columns(columns: Mapping[str, Any]) -> dict[str, tuple[str, tuple[int, ...]
     return found
 
 
-def _tolerance(_: object, attribute: object, value: object) -> None:
+def _tolerance(_: object, attribute: object, value: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
         raise RecordError(f"tolerance = {value!r}: the tolerance is a difference of two logits, a number >= 0")
 

@@ -260,6 +260,10 @@ def check_coupling(facts: dict[str, Any]) -> list[int]:
     coupling, budget, weights = facts["coupling"], facts["budget"], facts["weights"]
     if coupling != "global":
         demand(coupling in ("cyclic", "permutation") and weights is None, f"{coupling} samples count once each")
+        for component, positions in zip(range(len(facts["metric"])), facts["positions"], strict=True):
+            finite, places = len(listed(facts, component)), set(positions)
+            once = finite == len(places) == len(positions) and places <= set(range(budget))
+            demand(once, f"each of {finite} outcomes with dividers has its own place in a list of {budget}")
         if coupling == "cyclic":
             sites = prod(facts["shape"][1:] if facts["pixel"] else facts["shape"])
             own = len(facts["offsets"]) == sites and all(0 <= offset < budget for offset in facts["offsets"])
@@ -539,10 +543,6 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
             continue
         demand(document["method"] == "vote_aware" and rival in multipliers, f"class {rival}: a multiplier is given")
         demand(facts["coupling"] == "cyclic", "the coupling is cyclic, so that this file can price the moves")
-        for component, positions in zip(range(len(facts["metric"])), facts["positions"], strict=True):
-            finite, places = len(listed(facts, component)), set(positions)
-            once = finite == len(places) == len(positions) and places <= set(range(budget))
-            demand(once, f"each of {finite} outcomes with dividers has its own place in a list of {budget}")
         m = multipliers[rival] or 0
         worth = [
             0 if v in (rival, unsure_code) else (2 if v == chosen else 1) * w

@@ -107,10 +107,11 @@ class Touch:
 
     def _columns(self, component: int, levels: Ints) -> tuple[Ints, Ints]:
         part = self.scheme.design.outcomes[component]
-        both = distances(part.distinct, levels)
+        up, down = (self._column[table] for table in distances(part.distinct, levels))
         if self.scheme.coupling != "global" and part.distinct is not part:
-            both = tuple(table[:, part.distinct_of(np.arange(part.finite + 1))] for table in both)
-        return self._column[both[0]], self._column[both[1]]
+            row = part.distinct_of(np.arange(part.finite + 1))
+            up, down = up[:, row], down[:, row]
+        return up, down
 
     @cached_property
     def _positions(self) -> list[Ints]:
