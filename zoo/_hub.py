@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from zoo._checkpoint import alone
+from zoo._checkpoint import alone, write_atomically
 from zoo._errors import ModelError
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _yaml(value: Any, indent: int = 0) -> Iterator[str]:
 
 def save_model(model: Model, folder: Path) -> Model:
     """Write the model into a folder and return it as it is kept there; see `Model.save`."""
-    from zoo._model import CARD, is_unchanged, read_card, write_model
+    from zoo._model import CARD, SCHEME, WEIGHTS, is_unchanged, read_card, weights_path, write_card, write_model
 
     home = model.path.is_dir()
     unchanged = home and is_unchanged(model)
@@ -189,15 +189,24 @@ def save_model(model: Model, folder: Path) -> Model:
     if precision != "float32":
         card["precision"] = precision
     with alone(folder):
-        kept = write_model(folder, model.base, model.scheme, card)
-        for name in _RESULTS if unchanged else ():
-            source, target = model.path / name, folder / name
-            if source.is_dir():
-                shutil.copytree(source, target, dirs_exist_ok=True)
-            elif source.exists():
-                shutil.copyfile(source, target)
+        if unchanged:  # the very file: votes are filed under its sha256
+            shutil.copyfile(weights_path(model.path), folder / WEIGHTS)
+            write_atomically(folder / SCHEME, model.scheme.to_json().encode())
+            _copy_results(model.path, folder)
+            kept = model.with_card(write_card(folder, model.scheme, card))
+            kept.path = folder
+        else:
+            kept = write_model(folder, model.base, model.scheme, card)
     kept.quantize = model.quantize
     return kept
+
+
+def _copy_results(source: Path, target: Path) -> None:
+    for name in _RESULTS:
+        if (source / name).is_dir():
+            shutil.copytree(source / name, target / name, dirs_exist_ok=True)
+        elif (source / name).exists():
+            shutil.copyfile(source / name, target / name)
 
 
 def download(name: str | os.PathLike[str], options: dict[str, Any]) -> str | os.PathLike[str]:
