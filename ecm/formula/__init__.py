@@ -5,7 +5,7 @@ ball arithmetic, `exact` gives exact constants and `sign` decides theirs, `float
 The functions that a formula may use stand in `functions`, one file each, with their rules.
 """
 
-from ecm.formula.balls import as_ball, ball_of, constant_ball, power, precision, series_of, short
+from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, power, precision, series_of, short
 from ecm.formula.building import (
     add,
     apply,
@@ -23,7 +23,6 @@ from ecm.formula.constants import PRECISIONS, brief, is_zero, sign
 from ecm.formula.expression import (
     SWITCHES,
     Z,
-    Expr,
     bits,
     conditions,
     derivative,
@@ -48,13 +47,13 @@ __all__ = [
     "MAX_NUMBER",
     "PRECISIONS",
     "SWITCHES",
-    "Expr",
     "Floats",
     "Formula",
     "Function",
     "Jet",
     "Requirement",
     "Shape",
+    "Value",
     "Z",
     "add",
     "apply",

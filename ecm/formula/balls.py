@@ -10,9 +10,10 @@ from typing import Any
 
 import sympy as sp
 from flint import arb, arb_series, ctx, fmpq
+from sympy import Expr
 
 from ecm._errors import Undefined
-from ecm.formula.expression import Z, Expr, conditions, difference, strict
+from ecm.formula.expression import Z, conditions, difference, strict
 from ecm.formula.functions import BY_CLASS
 
 Value = Any
@@ -47,7 +48,7 @@ def short(value: arb, digits: int = 6) -> str:
     return str(value.str(digits, radius=False))
 
 
-def ball_of(e: Expr, x: arb) -> arb:
+def ball_of(e: Expr, x: arb) -> Value:
     """An enclosure of the formula on the ball x.
 
     It is not finite where the formula is not known to be real, and raises Undefined where it surely is not.
@@ -59,7 +60,7 @@ def ball_of(e: Expr, x: arb) -> arb:
     return _program(e)(x)
 
 
-def constant_ball(e: Expr) -> arb:
+def constant_ball(e: Expr) -> Value:
     """An enclosure of a formula without z."""
     return _program(e)(arb(0))
 
@@ -230,7 +231,7 @@ def _whole_power(u: Value, n: int) -> Value:
     return out
 
 
-def _series_power(u: arb_series, exponent: Expr) -> arb_series:
+def _series_power(u: Value, exponent: Expr) -> Value:
     start = u[0]
     if exponent.is_Integer and exponent >= 0:
         return _whole_power(u, int(exponent))

@@ -11,16 +11,16 @@ from fractions import Fraction
 
 import sympy as sp
 from flint import arb
+from sympy import Expr
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from ecm._errors import ExpressionError, Undecided, Undefined
-from ecm.formula.balls import as_ball, ball_of, constant_ball, ctx_bits
+from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, ctx_bits, precision
 from ecm.formula.constants import brief, sign
 from ecm.formula.expression import (
     MAX_BITS,
     MAX_EXPONENT,
     Z,
-    Expr,
     conditions,
     difference,
     free,
@@ -29,7 +29,6 @@ from ecm.formula.expression import (
     number_bits,
     rational,
     smooth,
-    strict,
 )
 from ecm.formula.functions import FUNCTIONS
 
@@ -76,9 +75,10 @@ def _refuse_huge_power(base: Expr, exponent: sp.Rational) -> None:
     """Raises ExpressionError where sympy would write out a number that is too long."""
     for factor in sp.Mul.make_args(base):
         number, inner = factor.as_base_exp()
-        if number.is_Rational and inner.is_Rational and abs(number) not in (0, 1):
-            if number_bits(number) * abs(inner * exponent) > MAX_BITS:
-                raise ExpressionError(f"the power {brief(number)}**{brief(inner * exponent)} is too large to write out")
+        if not (number.is_Rational and inner.is_Rational) or abs(number) in (0, 1):
+            continue
+        if number_bits(number) * abs(inner * exponent) > MAX_BITS:
+            raise ExpressionError(f"the power {brief(number)}**{brief(inner * exponent)} is too large to write out")
 
 
 def _require_real_power(base: Expr, exponent: Expr) -> None:
@@ -86,7 +86,9 @@ def _require_real_power(base: Expr, exponent: Expr) -> None:
     try:
         s = sign(base)
         if s < 0 and not exponent.is_Integer:
-            raise Undefined(f"({brief(base)})**({brief(exponent)}): a fractional power of a negative number is not real")
+            raise Undefined(
+                f"({brief(base)})**({brief(exponent)}): a fractional power of a negative number is not real"
+            )
         if s == 0 and sign(exponent) < 0:
             raise Undefined("a division by zero")
     except Undecided:
@@ -243,7 +245,7 @@ def exact(e: Expr, x: Fraction | Expr) -> Expr:
     return walk(e)
 
 
-def point_ball(e: Expr, x: Fraction) -> arb:
+def point_ball(e: Expr, x: Fraction) -> Value:
     """An enclosure of the formula at the fraction x; the exact value is taken where balls alone see too little."""
     try:
         found = ball_of(e, as_ball(x))
@@ -256,12 +258,14 @@ def point_ball(e: Expr, x: Fraction) -> arb:
 
 def sign_at(e: Expr, x: Fraction) -> int:
     """The sign of the formula at the fraction x; raises Undecided where it is open."""
-    found = ball_of(e, as_ball(x))
-    return 1 if found > 0 else -1 if found < 0 else sign(exact(e, x))
+    for bits in (ctx_bits(), 4 * ctx_bits()):  # beside a root the exact value would be long
+        with precision(bits):
+            found = ball_of(e, as_ball(x))
+            if found > 0 or found < 0:
+                return 1 if found > 0 else -1
+    return sign(exact(e, x))
 
 
 def moved(e: Expr, to: Expr) -> Expr:
     """The smooth formula with another expression in place of z."""
     return e.xreplace({Z: to})
-
-

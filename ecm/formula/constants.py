@@ -12,10 +12,11 @@ from functools import lru_cache
 
 import sympy as sp
 from flint import arb, fmpz
+from sympy import Expr
 
 from ecm._errors import Undecided
 from ecm.formula.balls import constant_ball, precision, short
-from ecm.formula.expression import Expr, fraction, rational, size
+from ecm.formula.expression import fraction, rational, size
 from ecm.formula.printing import clip, text_of
 
 PRECISIONS = (64, 192, 640, 2048, 8192)
@@ -188,5 +189,5 @@ def _power(base: Expr, exponent: sp.Rational) -> Quotient:
     if e.denominator == 1 or base.is_Symbol or not base.is_Add:
         return {((text_of(base), e),): Fraction(1)}, _ONE
     whole = e.numerator // e.denominator  # x**(3/2) is x * x**(1/2)
-    inner = {((text_of(base), e - whole),): Fraction(1)}, _ONE
+    inner: Quotient = {((text_of(base), e - whole),): Fraction(1)}, _ONE
     return _multiplied([_power(base, rational(Fraction(whole))), inner]) if whole else inner

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import sympy as sp
+from sympy import Expr
 
 from ecm._errors import ExpressionError, Undecided
 
@@ -23,8 +24,6 @@ MAX_DERIVATIVE = 20_000
 """Derivatives with more parts than this are not written down."""
 
 _CACHED = 20_000
-
-Expr = sp.Expr
 
 
 @lru_cache(_CACHED)
@@ -64,6 +63,7 @@ def derivative(e: Expr) -> Expr:
     slope = e.diff(Z)
     if any(not power.exp.is_Rational for power in slope.atoms(sp.Pow) if power.base == Z):
         slope = sp.powsimp(sp.expand_mul(slope))  # sympy writes z**(1/pi)/(pi*z)
+        slope = sp.collect(slope, [power for power in slope.atoms(sp.Pow) if power.base == Z])
     return slope
 
 

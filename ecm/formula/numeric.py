@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
+from sympy import Expr
 
-from ecm.formula.expression import Z, Expr, conditions, difference, free, strict
+from ecm.formula.expression import Z, conditions, difference, free, strict
 from ecm.formula.functions import BY_CLASS
 
 Floats = NDArray[np.float64]
@@ -33,7 +34,7 @@ def floats(e: Expr, z: Floats) -> Floats:
         return np.asarray(_values(e, z), dtype=np.float64) + np.zeros_like(z)
 
 
-def _values(e: Expr, z: Floats) -> Floats:
+def _values(e: Expr, z: Floats) -> Any:
     if e == Z:
         return z
     if e.is_Rational:
@@ -58,14 +59,14 @@ def _values(e: Expr, z: Floats) -> Floats:
     return BY_CLASS[e.func].numeric(_values(e.args[0], z))
 
 
-def _sum(parts: list[Floats]) -> Floats:
+def _sum(parts: list[Any]) -> Any:
     total = parts[0]
     for part in parts[1:]:
         total = total + part
     return total
 
 
-def _product(parts: list[Floats]) -> Floats:
+def _product(parts: list[Any]) -> Any:
     total = parts[0]
     for part in parts[1:]:
         total = total * part

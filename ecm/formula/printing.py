@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import sympy as sp
+from sympy import Expr
 
-from ecm.formula.expression import Expr, conditions, strict
+from ecm.formula.expression import conditions, strict
 
 
 @lru_cache(20_000)

@@ -12,11 +12,12 @@ from typing import Any
 
 import attrs
 import sympy as sp
+from sympy import Expr
 
 from ecm._errors import ExpressionError, Undecided, Undefined
 from ecm.formula.building import add, apply, compare, every, extremum, multiply, piecewise, power
 from ecm.formula.constants import sign
-from ecm.formula.expression import Z, Expr, bits, free, rational
+from ecm.formula.expression import Z, bits, free, rational
 from ecm.formula.hints import ALLOWED, FUNCTION_NAMES, NAMES, foreign_character, how_to_write, suggestion
 from ecm.formula.printing import text_of
 from ecm.formula.requirement import Requirement, of_branches, of_expression, of_power
@@ -48,6 +49,8 @@ class Formula:
 
     expr: Expr
     needs: tuple[Requirement, ...] = ()
+    written: str = ""
+    """The formula as it was given, for messages."""
 
     @property
     def text(self) -> str:
@@ -68,11 +71,12 @@ def read(source: object) -> Formula:
     if isinstance(source, bool):
         raise ExpressionError(f"a formula is a text, a number or a sympy expression, not {source!r}")
     if isinstance(source, int | Fraction):
-        return Formula(readable(rational(Fraction(source))))
+        return Formula(readable(rational(Fraction(source))), (), str(source))
     if isinstance(source, str | float):
-        return _canonical(_Reader(source if isinstance(source, str) else repr(source)).read())
+        text = source if isinstance(source, str) else repr(source)
+        return _canonical(_Reader(text).read(), text)
     if isinstance(source, sp.Basic):
-        return _canonical(_from_sympy(source))
+        return _canonical(_from_sympy(source), str(source))
     raise ExpressionError(f"a formula is a text or a sympy expression, not {type(source).__name__}")
 
 
@@ -84,7 +88,7 @@ def readable(e: Expr) -> Expr:
 
 
 @lru_cache(4096)
-def _canonical(formula: Formula) -> Formula:
+def _canonical(formula: Formula, written: str) -> Formula:
     """The formula that its own text gives: sympy may leave 3**(1/4)*3**(3/4) as it is until it is asked again."""
     expr, needs = readable(formula.expr), list(formula.needs)
     for _ in range(3):
@@ -93,7 +97,7 @@ def _canonical(formula: Formula) -> Formula:
         if again.expr == expr:
             break
         expr = readable(again.expr)
-    return Formula(expr, tuple(dict.fromkeys(needs)))
+    return Formula(expr, tuple(dict.fromkeys(needs)), written)
 
 
 class _Walk:
@@ -252,7 +256,9 @@ class _Reader(_Walk):
                 return self._call(node)
             case ast.Tuple(elts=[first, *_]):
                 comma = self.text.find(",", first.end_col_offset or 0)
-                raise self.fail("a comma outside a function is not part of a formula; a decimal point is written .", comma)
+                raise self.fail(
+                    "a comma outside a function is not part of a formula; a decimal point is written .", comma
+                )
         kinds = {
             ast.Attribute: "attribute access",
             ast.Lambda: "a lambda",
@@ -276,7 +282,9 @@ class _Reader(_Walk):
         for op, right in reversed(parts):
             term = self.expression(right)
             try:
-                terms.append(-term if isinstance(op, ast.Sub) else self.inverse(term) if isinstance(op, ast.Div) else term)
+                terms.append(
+                    -term if isinstance(op, ast.Sub) else self.inverse(term) if isinstance(op, ast.Div) else term
+                )
             except Undefined:
                 raise self.fail("a division by zero", right) from None
         return add(terms) if same == (ast.Add, ast.Sub) else multiply(terms)
@@ -369,7 +377,9 @@ class _SympyReader(_Walk):
         if isinstance(e, sp.Piecewise):
             return self.piecewise(e.args)
         name = e.func.__name__
-        if not (isinstance(e, sp.Add | sp.Mul | sp.Pow | sp.Min | sp.Max) or (name in FUNCTION_NAMES and len(e.args) == 1)):
+        if not (
+            isinstance(e, sp.Add | sp.Mul | sp.Pow | sp.Min | sp.Max) or (name in FUNCTION_NAMES and len(e.args) == 1)
+        ):
             raise ExpressionError(f"{name} is not part of a formula; allowed are {ALLOWED}")
         parts = [self.expression(part) for part in e.args]
         if isinstance(e, sp.Add):

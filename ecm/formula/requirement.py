@@ -11,17 +11,19 @@ from typing import Literal
 
 import attrs
 import sympy as sp
+from sympy import Expr
 
 from ecm.formula.building import piecewise
 from ecm.formula.constants import sign
-from ecm.formula.expression import Z, Expr, conditions, difference, free
+from ecm.formula.expression import Z, conditions, difference, free
+from ecm.formula.printing import clip
 
 Need = Literal["nonzero", "positive", "nonnegative"]
 
 _REASON = {
-    "nonzero": "a division by zero",
-    "positive": "a division by zero, or the logarithm or a root of a number that is not positive",
-    "nonnegative": "a root of a negative number",
+    "nonzero": "it divides by {}, which is 0 there",
+    "positive": "it takes the logarithm, or a negative power, of {}, which is not positive there",
+    "nonnegative": "it takes a root of {}, which is negative there",
 }
 
 
@@ -44,7 +46,7 @@ class Requirement:
     @property
     def reason(self) -> str:
         """What is wrong where it fails."""
-        return _REASON[self.need]
+        return _REASON[self.need].format(clip(self.expr, 60))
 
 
 def of_power(base: Expr, exponent: Expr) -> Iterator[Requirement]:

@@ -10,9 +10,10 @@ from collections import deque
 from fractions import Fraction
 
 import attrs
+from sympy import Expr
 
 from ecm._errors import ExpressionError, Undecided, Undefined
-from ecm.formula import Expr, as_ball, ball_of, derivative, exact, is_zero
+from ecm.formula import as_ball, ball_of, derivative, exact, is_zero
 from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import curvature_beside
 from ecm.proof.pieces import Piece, simplest
@@ -45,7 +46,7 @@ def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
     if _by_rules(piece.expr, lo, hi):
         return Evidence(rules=True)
     second = derivative(derivative(piece.expr))
-    if _bounded(piece.expr, lo, hi) and is_zero(second):
+    if _defined(piece.expr, lo, hi) and is_zero(second):
         return Evidence(rules=False, cells=1)
     cells = ends = 0
     queue = deque([(lo, hi, 0)])
@@ -73,11 +74,13 @@ def _by_rules(e: Expr, a: Fraction, b: Fraction) -> bool:
         return False
 
 
-def _bounded(e: Expr, a: Fraction, b: Fraction) -> bool:
+def _defined(e: Expr, a: Fraction, b: Fraction) -> bool:
+    """Whether bounds show that g is real, and so smooth, on the whole open cell."""
     try:
-        return known(e, as_ball(a), as_ball(b)).bounded
+        known(e, as_ball(a), as_ball(b))
     except Undefined:
         return False
+    return True
 
 
 def _split(e: Expr, a: Fraction, b: Fraction, outer: tuple[bool, bool]) -> Fraction:
@@ -105,7 +108,7 @@ def _by_bounds(e: Expr, second: Expr, a: Fraction, b: Fraction) -> bool:
     """g'' <= 0 on the open cell, by its range or by the mean value form around the middle."""
     lo, hi, middle = as_ball(a), as_ball(b), as_ball((a + b) / 2)
     try:
-        if not _bounded(e, a, b):
+        if not _defined(e, a, b):
             return False
         if known(second, lo, hi).hi <= 0:
             return True

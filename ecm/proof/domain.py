@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 
-from ecm._errors import ExpressionError, NotAnECM, Undecided, Undefined
-from ecm.formula import Expr, Formula, Requirement, clip, exact, free, sign
+from sympy import Expr
+
+from ecm._errors import ExpressionError, Undecided, Undefined
+from ecm.formula import Formula, Requirement, ball_of, clip, free, sign_at
 from ecm.proof.deadline import Deadline
 from ecm.proof.pieces import Point, cells_of, signs
 from ecm.proof.witness import reject_undefined
@@ -22,55 +24,50 @@ CURE = "nothing is cancelled or extended: write the simpler formula, or its valu
 def prove_real(formula: Formula, deadline: Deadline) -> None:
     """Raises NotAnECM with a point where a requirement that was cancelled fails, or Undecided."""
     for need in formula.needs:
-        _at(formula.expr, need, (Fraction(0), Fraction(1, 2), Fraction(1)), "[0, 1]")
+        _at(formula, need, (Fraction(0), Fraction(1, 2), Fraction(1)), "[0, 1]")
         if not free(need.expr):
-            _everywhere(formula.expr, need, deadline)
+            _everywhere(formula, need, deadline)
 
 
 def prove_real_on_grid(formula: Formula, q: int) -> None:
     """The same at the points k/q only."""
     for need in formula.needs:
-        _at(formula.expr, need, (Fraction(k, q) for k in range(q + 1)), "the grid")
+        _at(formula, need, (Fraction(k, q) for k in range(q + 1)), "the grid")
 
 
-def _at(g: Expr, need: Requirement, points: Iterable[Fraction], where: str) -> None:
+def _at(g: Formula, need: Requirement, points: Iterable[Fraction], where: str) -> None:
     for x in points:
         if not need.met(_sign(need, x)):
-            raise _rejected(g, need, x, where)
+            raise reject_undefined(g.written, x, f"{need.reason} ({CURE})", where)
 
 
 def _sign(need: Requirement, x: Fraction) -> int:
     """The sign of the required expression; where it has none itself, another requirement says so."""
     try:
-        return sign(exact(need.expr, x))
+        return sign_at(need.expr, x)
     except Undefined:
         return 1
     except ExpressionError as error:
         raise Undecided(str(error)) from None
 
 
-def _rejected(g: Expr, need: Requirement, x: Fraction, where: str) -> NotAnECM:
-    return reject_undefined(g, x, f"{need.reason}, as {clip(need.expr, 60)} shows ({CURE})", where)
+def _everywhere(g: Formula, need: Requirement, deadline: Deadline) -> None:
+    found = list[tuple[Expr, Point, Point]]()
+    for piece in cells_of(need.expr, deadline):
+        for left, right, s in signs(piece.expr, piece.left, piece.right, deadline):
+            if not need.met(s):
+                _at(g, need, ((left.hi + right.lo) / 2,), "[0, 1]")
+                raise Undecided(f"{clip(need.expr, 80)} is not {need.need} between {left} and {right}")
+            found.append((piece.expr, left, right))
+    for (before, _, point), (after, _, _) in pairwise(found):
+        _at_point(g, need, point, (before, after))
 
 
-def _everywhere(g: Expr, need: Requirement, deadline: Deadline) -> None:
-    found = [
-        interval
-        for piece in cells_of(need.expr, deadline)
-        for interval in signs(piece.expr, piece.left, piece.right, deadline)
-    ]
-    for left, right, s in found:
-        if not need.met(s):
-            inside = (left.hi + right.lo) / 2
-            _at(g, need, (inside,), "[0, 1]")
-            raise Undecided(f"{clip(need.expr, 80)} is not {need.need} between {left} and {right}")
-    for (_, point, _), _ in pairwise(found):
-        _at_point(g, need, point)
-
-
-def _at_point(g: Expr, need: Requirement, point: Point) -> None:
+def _at_point(g: Formula, need: Requirement, point: Point, beside: tuple[Expr, Expr]) -> None:
     """A requirement at a point between two intervals on which it is met."""
     if point.value is not None:
         _at(g, need, (point.value,), "[0, 1]")
-    elif point.exact is None or not need.met(sign(exact(need.expr, point.exact))):
+        return
+    balls = [ball_of(e, point.ball()) for e in beside]  # the value there is that of one of the two sides
+    if not all(b > 0 or (b < 0 and need.need == "nonzero") for b in balls) and need.need != "nonnegative":
         raise Undecided(f"it is open whether {clip(need.expr, 80)} is {need.need} at z = {point}")

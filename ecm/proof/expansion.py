@@ -14,9 +14,10 @@ from fractions import Fraction
 import attrs
 import sympy as sp
 from flint import arb, arb_series
+from sympy import Expr
 
 from ecm._errors import ExpressionError, Undefined
-from ecm.formula import BY_CLASS, Expr, as_ball, clip, constant_ball, moved, power, precision, rational
+from ecm.formula import BY_CLASS, as_ball, clip, constant_ball, moved, power, precision, rational
 
 MAX_ROOT = 24
 EXTRA_TERMS = 8

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from flint import arb
+from sympy import Expr
 
 from ecm._errors import NotAnECM, Undefined, Witness
-from ecm.formula import Expr, Formula, brief, exact, point_ball, precision, rational, sign
+from ecm.formula import Formula, brief, exact, point_ball, precision, rational, sign
 from ecm.proof.deadline import Deadline
 from ecm.proof.domain import prove_real_on_grid
 from ecm.proof.interval import BITS, prove_top, refute_start
@@ -19,8 +20,8 @@ def prove_on_grid(formula: Formula, q: int, seconds: float) -> Proof:
     """The proof at the points k/q (docs/theory.md, the quantized law)."""
     deadline, g = Deadline(seconds), formula.expr
     with precision(BITS), open_unless_settled(f"g on the grid of {q}", g, "or take a coarser grid"):
-        prove_real_on_grid(formula, q)
         refute_start(g)
+        prove_real_on_grid(formula, q)
         balls = list[arb]()
         for k in range(q + 1):
             deadline.check(f"the proof on the grid k/{q}")

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 import sympy as sp
 from flint import arb
+from sympy import Expr
 
 from ecm._errors import ExpressionError, NotAnECM, Undecided, Undefined, Witness
 from ecm.formula import (
-    Expr,
     Formula,
     add,
     ball_of,
@@ -32,6 +32,7 @@ from ecm.formula import (
     smooth,
 )
 from ecm.proof.concavity import concave_piece
+from ecm.proof.continuity import continuous_at
 from ecm.proof.deadline import Deadline
 from ecm.proof.domain import prove_real
 from ecm.proof.expansion import sign_beside
@@ -56,12 +57,11 @@ def prove(formula: Formula, seconds: float) -> Proof:
     """The proof on all of [0, 1]; raises NotAnECM with a witness, or Undecided after about `seconds`."""
     deadline, g = Deadline(seconds), formula.expr
     with precision(BITS):
-        with open_unless_settled("real on [0, 1]", g):
-            prove_real(formula, deadline)
         with open_unless_settled("g(0) = 0 and real values", g):
             refute_start(g)
             refute(g, COARSE)
             refute(g, SAMPLES)
+            prove_real(formula, deadline)
         with open_unless_settled("concave", g):
             shape = _whole(g)
             if shape is not None and shape.concave:
@@ -178,9 +178,16 @@ def _start(g: Expr, first: Piece) -> None:
 def _rises_from(first: Piece) -> bool:
     """Whether the first piece is positive: then its limit at 0, which exists where it is concave, is not negative."""
     try:
-        return known(first.expr, arb(0), first.right.ball().upper()).positive
+        if known(first.expr, arb(0), first.right.ball().upper()).positive:
+            return True
     except Undefined:
-        return False
+        pass
+    for j in range(2, 40, 4):
+        try:
+            return sign_beside(first.expr, Fraction(0), 1, first.right.lo / (1 << j)) >= 0
+        except (Undefined, ExpressionError):
+            continue
+    return False
 
 
 def _end(g: Expr, last: Expr) -> None:
@@ -206,10 +213,12 @@ def _kink(g: Expr, left: Piece, right: Piece, jumpy: bool) -> None:
         rise = sign(exact(derivative(right.expr), point.exact) - exact(derivative(left.expr), point.exact))
     else:
         found = point.ball()
-        if jumpy:
+        if jumpy and not continuous_at(g, left, right):
             if not ball_of(right.expr, found).overlaps(ball_of(left.expr, found)):
                 refute_beside(g, around, width)
             raise Undecided(f"it is open whether g is continuous at z = {point}")
+        if left.expr == right.expr:
+            return
         change = ball_of(derivative(right.expr), found) - ball_of(derivative(left.expr), found)
         if not (change < 0 or change > 0):
             raise Undecided(f"the slopes on the two sides of z = {point} are too close to compare")

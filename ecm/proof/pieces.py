@@ -12,10 +12,11 @@ from fractions import Fraction
 import attrs
 import sympy as sp
 from flint import arb, ctx
+from sympy import Expr
 
 from ecm._errors import ExpressionError, Undecided, Undefined
 from ecm.formula import (
-    Expr,
+    Value,
     Z,
     as_ball,
     ball_of,
@@ -67,7 +68,7 @@ class Point:
         """The point if it is rational."""
         return fraction(self.exact) if self.exact is not None and self.exact.is_Rational else None
 
-    def ball(self) -> arb:
+    def ball(self) -> Value:
         """An enclosure at the present precision of flint."""
         if self.exact is not None:
             return constant_ball(self.exact)
@@ -112,6 +113,7 @@ class Piece:
 
 
 Signed = tuple[Point, Point, int]
+Together = tuple[Point, Point, tuple[Expr, ...]]
 
 
 def _fraction(x: arb) -> Fraction:
@@ -156,7 +158,8 @@ def _resolved(e: Expr, a: Point, b: Point, deadline: Deadline) -> Iterator[Piece
     elif isinstance(e, sp.Piecewise):
         yield from _branches([(v, conditions(t)) for v, t in e.args], a, b, deadline)
     else:
-        for lo, hi, parts in _together(e.args, a, b, deadline):
+        ordered = tuple(sorted(e.args, key=text_of)) if isinstance(e, sp.Min | sp.Max) else e.args
+        for lo, hi, parts in _together(ordered, a, b, deadline):
             if isinstance(e, sp.Min | sp.Max):
                 yield from _extremes(isinstance(e, sp.Min), parts, lo, hi, deadline)
             elif isinstance(e, sp.sign | sp.Abs):
@@ -166,7 +169,9 @@ def _resolved(e: Expr, a: Point, b: Point, deadline: Deadline) -> Iterator[Piece
                 yield Piece(lo, hi, rebuild(e, parts))
 
 
-def _together(exprs: tuple[Expr, ...], a: Point, b: Point, deadline: Deadline) -> Iterator[tuple[Point, Point, tuple[Expr, ...]]]:
+def _together(
+    exprs: tuple[Expr, ...], a: Point, b: Point, deadline: Deadline
+) -> Iterator[tuple[Point, Point, tuple[Expr, ...]]]:
     """Cells on which all the formulas are smooth."""
     if not exprs:
         yield a, b, ()

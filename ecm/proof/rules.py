@@ -13,9 +13,10 @@ from functools import lru_cache
 import attrs
 import sympy as sp
 from flint import arb
+from sympy import Expr
 
 from ecm._errors import Undefined
-from ecm.formula import BY_CLASS, Expr, Shape, Z, clip, constant_ball, free, power, short
+from ecm.formula import BY_CLASS, Shape, Z, clip, constant_ball, free, power, short
 
 INFINITY = arb.pos_inf()
 
@@ -46,11 +47,6 @@ class Known:
     def negative(self) -> bool:
         """Whether every value is < 0."""
         return bool(self.hi < 0 or (self.below and self.hi <= 0))
-
-    @property
-    def bounded(self) -> bool:
-        """Whether both ends of the range are finite."""
-        return bool(self.lo.is_finite() and self.hi.is_finite())
 
     def flipped(self) -> Known:
         """The same of the negative."""

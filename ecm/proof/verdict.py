@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import attrs
+from sympy import Expr
 
 from ecm._errors import NotAnECM, Undecided
-from ecm.formula import Expr, clip
+from ecm.formula import clip
 
 ON_A_GRID = "or prove it only where quantized inputs need it: from_expr(..., grid=255)"
 

@@ -7,9 +7,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from flint import arb, ctx
+from sympy import Expr
 
 from ecm._errors import ExpressionError, NotAnECM, Undecided, Undefined, Witness
-from ecm.formula import Expr, as_ball, clip, exact, point_ball, precision, short, text_of
+from ecm.formula import as_ball, clip, exact, point_ball, precision, short, text_of
 
 COARSE = tuple(Fraction(k, 4) for k in range(5))
 SAMPLES = tuple(
@@ -47,10 +48,11 @@ def written(e: Expr, x: Fraction) -> str:
             return text_of(value)
     except (Undecided, ExpressionError):
         pass
-    return short(point_ball(e, x), 15)
+    with precision(max(2048, ctx.prec)):
+        return short(point_ball(e, x), 15)
 
 
-def reject_undefined(e: Expr, x: Fraction, reason: str, where: str = "[0, 1]") -> NotAnECM:
+def reject_undefined(e: Expr | str, x: Fraction, reason: str, where: str = "[0, 1]") -> NotAnECM:
     """The error for a point at which g has no real value."""
     return NotAnECM(f"g = {clip(e)} is not real at z = {x}: {reason}", f"real on {where}", Witness((x,)))
 

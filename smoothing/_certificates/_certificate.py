@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ecm._errors import ECMError
-from ecm._expression import Num
 from smoothing._certificates._power import root_below
 
 if TYPE_CHECKING:
@@ -120,8 +119,8 @@ class Certificate:
     def _exact_distance(self, moves: Counter[tuple[tuple[int, int], ...]]) -> Fraction | None:
         total = Fraction(0)
         for item, times in moves.items():
-            values = [rational(self.metric.components[c], k, self.q) for c, k in item]
-            top = rational(self.metric.components[item[0][0]], self.q, self.q)
+            values = [self.metric.components[c].rational(k, self.q) for c, k in item]
+            top = self.metric.components[item[0][0]].rational(self.q, self.q)
             if top is None or any(v is None for v in values):
                 return None
             cost = sum((v for v in values if v is not None), Fraction(0))
@@ -206,7 +205,7 @@ class Certificate:
             return most
         count = most
         for profiles in items:
-            known = [rational(profile, self.q, self.q) for profile in profiles]
+            known = [profile.rational(self.q, self.q) for profile in profiles]
             if None not in known:
                 top = sum((v for v in known if v is not None), Fraction(0))
             else:  # an irrational total never meets the rational radius, so any bound close enough from above will do
@@ -217,9 +216,3 @@ class Certificate:
                 n = math.floor(self.radius / top)
                 count = min(count, n if self.closed or n * top < self.radius else n - 1)
         return max(count, 0)
-
-
-def rational(profile: Profile, k: int, q: int) -> Fraction | None:
-    """g(k/q) where it is plainly a rational number, else None."""
-    value = profile.constant(k, q)
-    return value.value if isinstance(value, Num) else None

@@ -1,22 +1,24 @@
-"""The formula tree: enclosures, derivatives, floats, sympy and text agree with one another."""
+"""Formulas: enclosures, derivatives, floats, sympy and text agree with one another."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
 
+import attrs
 import numpy as np
 import pytest
 import sympy
-from flint import arb, fmpq
+from flint import arb, arb_series, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecm._exact import precision
-from ecm._expression import ONE, Z, as_node
-from ecm._folding import minimum
-from ecm._parse import parse
-from ecm.atoms import ATOMS
+from ecm.formula import FUNCTIONS, Z, as_ball, ball_of, derivative, floats, precision, read, series_of, text_of
+
+
+def parse(text: str) -> sympy.Expr:
+    return read(text).expr
+
 
 SMOOTH = [
     "z**0.5/18",
@@ -41,10 +43,10 @@ def test_derivatives_are_limits_of_difference_quotients(text: str, x: Fraction) 
     """The two derivatives agree with difference quotients at high precision."""
     node, h = parse(text), Fraction(1, 2**60)
     with precision(400):
-        at = [node.ball(arb(fmpq(p.numerator, p.denominator))) for p in (x - h, x, x + h)]
+        at = [ball_of(node, as_ball(p)) for p in (x - h, x, x + h)]
         step = arb(fmpq(h.numerator, h.denominator))
         middle = arb(fmpq(x.numerator, x.denominator))
-        first, second = node.slope.ball(middle), node.slope.slope.ball(middle)
+        first, second = ball_of(derivative(node), middle), ball_of(derivative(derivative(node)), middle)
         assert abs((at[2] - at[0]) / (2 * step) - first) < arb(2) ** -80
         assert abs((at[2] - 2 * at[1] + at[0]) / (step * step) - second) < arb(2) ** -80
 
@@ -57,47 +59,50 @@ def test_derivatives_are_limits_of_difference_quotients(text: str, x: Fraction) 
 def test_balls_floats_and_sympy_agree(text: str, k: int) -> None:
     """An enclosure, the float value and sympy's value of a formula are the same number."""
     node = parse(text)
-    value = float(node.ball(arb(k) / 64).mid())
-    assert node.float(np.array([k / 64]))[0] == pytest.approx(value, rel=1e-12, abs=1e-12)
-    z = sympy.Symbol("z")
-    assert float(node.sympy(z).subs(z, sympy.Rational(k, 64)).evalf(30)) == pytest.approx(value, rel=1e-12, abs=1e-12)
+    value = float(ball_of(node, arb(k) / 64).mid())
+    assert floats(node, np.array([k / 64]))[0] == pytest.approx(value, rel=1e-12, abs=1e-12)
+    assert float(node.subs(Z, sympy.Rational(k, 64)).evalf(30)) == pytest.approx(value, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("text", SMOOTH)
 def test_text_is_canonical(text: str) -> None:
-    """The text of a tree and of its derivatives parses back to an equal tree."""
-    for node in (parse(text), parse(text).slope, parse(text).slope.slope):
-        assert parse(node.text()) == node
+    """The text of a formula and of its derivatives reads back as a formula with that text."""
+    assert parse(text_of(parse(text))) == parse(text)
+    for node in (derivative(parse(text)), derivative(derivative(parse(text)))):
+        canonical = read(node)
+        assert read(canonical.text) == attrs.evolve(canonical, written=canonical.text)
 
 
 def test_operators_build_trees() -> None:
-    """Python's operators on trees mean what they mean in the text."""
-    assert Z ** Fraction(1, 2) / 18 == parse("z**0.5/18")
+    """Python's operators on sympy expressions mean what they mean in the text."""
+    assert sympy.sqrt(Z) / 18 == parse("z**0.5/18")
     assert parse("1 - 2*z") == 1 - Z * 2
-    assert minimum(3 * Z, ONE) == parse("Min(3*z, 1)")
-    assert as_node(3) == parse("3")
+    assert sympy.Min(3 * Z, 1) == parse("Min(3*z, 1)")
+    assert sympy.Integer(3) == parse("3")
 
 
-@pytest.mark.parametrize("name", [name for name in ATOMS if name not in ("sign", "Abs")])
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("sign", "Abs")])
 @given(st.fractions(Fraction(1, 10), 3, max_denominator=40))
 @settings(max_examples=10)
 def test_atoms_declare_consistent_taylor_series(name: str, x: Fraction) -> None:
     """The series an atom continues has its own derivatives as coefficients."""
-    atom, start = ATOMS[name], arb(fmpq(x.numerator, x.denominator))
-    series = atom.taylor([start, fmpq(1), fmpq(0), fmpq(0)], atom.ball(start))
-    node, factorial = Z.apply(name), 1
-    for k in range(4):
-        factorial *= max(k, 1)
-        assert (arb(series[k]) * factorial).overlaps(node.ball(start))
-        node = node.slope
+    function, start = FUNCTIONS[name], as_ball(x)
+    with precision(128, 4):
+        series = function.series(arb_series([start, 1], 4))
+        node, factorial = function.sympy(Z), 1
+        assert (series[2] - series_of(node, arb_series([start, 1], 4))[2]).contains(0)
+        for k in range(4):
+            factorial *= max(k, 1)
+            assert (series[k] * factorial).overlaps(ball_of(node, start))
+            node = derivative(node)
 
 
-@pytest.mark.parametrize("name", list(ATOMS))
+@pytest.mark.parametrize("name", list(FUNCTIONS))
 @given(st.fractions(Fraction(-1, 2), 4, max_denominator=30), st.fractions(Fraction(1, 30), 2, max_denominator=30))
 @settings(max_examples=40)
 def test_atoms_declare_true_shapes(name: str, lo: Fraction, width: Fraction) -> None:
     """Where an atom claims to be monotone, concave or convex, its values at five points agree."""
-    atom = ATOMS[name]
+    atom = FUNCTIONS[name]
     if atom.above is not None and lo <= atom.above:
         return
     points = [arb(fmpq(p.numerator, p.denominator)) for p in (lo + width * i / 4 for i in range(5))]
@@ -109,3 +114,12 @@ def test_atoms_declare_true_shapes(name: str, lo: Fraction, width: Fraction) -> 
     for a, b, c in zip(values, values[1:], values[2:], strict=False):
         assert not (concave and a + c > 2 * b)
         assert not (convex and a + c < 2 * b)
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("sign", "Abs")])
+def test_functions_declare_their_derivatives_in_floats(name: str) -> None:
+    """f' and f'' on arrays are those that sympy finds."""
+    points, f = np.array([0.2, 0.7, 1.4]), FUNCTIONS[name]
+    first = derivative(f.sympy(Z))
+    for found, formula in zip(f.derivatives(points), (first, derivative(first)), strict=True):
+        assert found == pytest.approx(floats(formula, points), rel=1e-12)
