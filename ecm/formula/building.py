@@ -206,8 +206,6 @@ def rebuild(e: Expr, parts: Sequence[Expr]) -> Expr:
         return power(parts[0], parts[1])
     if isinstance(e, sp.Min | sp.Max):
         return extremum(e.func.__name__, parts)
-    if isinstance(e, sp.cos):
-        return sp.cos(parts[0])
     return apply(e.func.__name__, parts[0])
 
 

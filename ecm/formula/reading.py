@@ -377,9 +377,8 @@ class _SympyReader(_Walk):
         if isinstance(e, sp.Piecewise):
             return self.piecewise(e.args)
         name = e.func.__name__
-        if not (
-            isinstance(e, sp.Add | sp.Mul | sp.Pow | sp.Min | sp.Max) or (name in FUNCTION_NAMES and len(e.args) == 1)
-        ):
+        known = name in (*FUNCTION_NAMES, "cos") and len(e.args) == 1  # sin(x + pi/2) is cos(x) in sympy
+        if not (known or isinstance(e, sp.Add | sp.Mul | sp.Pow | sp.Min | sp.Max)):
             raise ExpressionError(f"{name} is not part of a formula; allowed are {ALLOWED}")
         parts = [self.expression(part) for part in e.args]
         if isinstance(e, sp.Add):

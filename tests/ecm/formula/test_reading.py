@@ -151,11 +151,12 @@ def test_sympy_expressions_in_one_symbol_are_read() -> None:
     )
     assert parse(sympy.Integer(0)) == 0
     assert parse(0.5 * t) == parse("z/2")
+    assert parse(sympy.cos(t)) == parse("sin(z + pi/2)")
 
 
 @pytest.mark.parametrize(
     "expression",
-    [sympy.Symbol("x") + sympy.Symbol("y"), sympy.cos(sympy.Symbol("x")), sympy.nan, sympy.oo, sympy.I, sympy.true],
+    [sympy.Symbol("x") + sympy.Symbol("y"), sympy.tan(sympy.Symbol("x")), sympy.nan, sympy.oo, sympy.I, sympy.true],
 )
 def test_other_sympy_objects_are_refused(expression: object) -> None:
     """Two symbols, foreign functions and non-numbers are refused."""
