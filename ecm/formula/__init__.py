@@ -39,6 +39,7 @@ from ecm.formula.numeric import Floats, Jet, as_float, floats, jet
 from ecm.formula.printing import clip, text_of
 from ecm.formula.reading import MAX_DIGITS, MAX_NUMBER, Formula, read, readable
 from ecm.formula.requirement import Requirement
+from ecm.formula.requirement import of_expression as requirements_of
 
 __all__ = [
     "BY_CLASS",
@@ -86,6 +87,7 @@ __all__ = [
     "read",
     "readable",
     "rebuild",
+    "requirements_of",
     "series_of",
     "short",
     "sign",

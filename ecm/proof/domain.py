@@ -13,9 +13,9 @@ from itertools import pairwise
 from sympy import Expr
 
 from ecm._errors import ExpressionError, Undecided, Undefined
-from ecm.formula import Formula, Requirement, ball_of, clip, free, sign_at
+from ecm.formula import Formula, Requirement, ball_of, clip, free, requirements_of, sign_at, smooth
 from ecm.proof.deadline import Deadline
-from ecm.proof.pieces import Point, cells_of, signs
+from ecm.proof.pieces import Point, cells_of, closed_form, signs
 from ecm.proof.witness import reject_undefined
 
 CURE = "nothing is cancelled or extended: write the simpler formula, or its value there by a Piecewise"
@@ -27,6 +27,18 @@ def prove_real(formula: Formula, deadline: Deadline) -> None:
         _at(formula, need, (Fraction(0), Fraction(1, 2), Fraction(1)), "[0, 1]")
         if not free(need.expr):
             _everywhere(formula, need, deadline)
+    for need in set(requirements_of(formula.expr)):
+        _at_pole(formula, need)
+
+
+def _at_pole(g: Formula, need: Requirement) -> None:
+    """Looks where c*z**p + d vanishes: bounds come ever closer to such a pole, and never say that there is one."""
+    if need.need != "nonzero" or not smooth(need.expr):
+        return
+    found = closed_form(need.expr, Point.of(0), Point.of(1)) or []
+    for (_, point, _), _ in pairwise(found):
+        if point.value is not None:
+            _at(g, need, (point.value,), "[0, 1]")
 
 
 def prove_real_on_grid(formula: Formula, q: int) -> None:

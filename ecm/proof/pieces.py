@@ -217,12 +217,12 @@ def signs(e: Expr, a: Point, b: Point, deadline: Deadline) -> list[Signed]:
     """
     if free(e):
         return [(a, b, sign(e))]
-    cells = _closed_form(e, a, b)
+    cells = closed_form(e, a, b)
     return _isolated(e, a, b, deadline) if cells is None else cells
 
 
-def _closed_form(e: Expr, a: Point, b: Point) -> list[Signed] | None:
-    """For c*z**p + d: the root is (-d/c)**(1/p)."""
+def closed_form(e: Expr, a: Point, b: Point) -> list[Signed] | None:
+    """The signs of c*z**p + d, which has the root (-d/c)**(1/p); None for any other formula."""
     offset, moving = e.as_independent(Z, as_Add=True)
     front, core = moving.as_independent(Z, as_Add=False)
     base, p = core.as_base_exp()
