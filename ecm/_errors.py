@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import attrs
+
 
 class ECMError(ValueError):
     """Base of every error this package raises on purpose.
@@ -36,8 +40,23 @@ class ExpressionError(ECMError):
         super().__init__(message)
 
 
+@attrs.frozen
+class Witness:
+    """The exact numbers at which a condition fails: distances z, or places k in a table.
+
+    >>> print(Witness((Fraction(0), Fraction(1, 4), Fraction(1, 2))))
+    z = 0, 1/4, 1/2
+    """
+
+    points: tuple[Fraction, ...]
+    name: str = "z"
+
+    def __str__(self) -> str:
+        return f"{self.name} = {', '.join(map(str, self.points))}"
+
+
 class NotAnECM(ECMError):
-    """The function is not the g of an ECM. `condition` names what fails, `witness` shows where.
+    """The function is not the g of an ECM. `condition` names what fails, and the points of `witness` show it.
 
     >>> from ecm import ECM, NotAnECM
     >>> try:
@@ -47,7 +66,7 @@ class NotAnECM(ECMError):
     concave fails at z = 0, 1/4, 1/2
     """
 
-    def __init__(self, message: str, condition: str, witness: str) -> None:
+    def __init__(self, message: str, condition: str, witness: Witness) -> None:
         self.condition = condition
         self.witness = witness
         super().__init__(message)

@@ -35,11 +35,13 @@ class GridNumber:
     @property
     def fraction(self) -> Fraction | None:
         """The value as a fraction where g is a table of rationals; None where g is a formula."""
-        table = self.profile.table
-        if table is None:
-            return None
-        step = (len(table) - 1) // self.q
-        return sum((c * table[k * step] for k, c in self.terms), start=Fraction(self.constant))
+        total = Fraction(self.constant)
+        for k, c in self.terms:
+            number = self.profile.number(k, self.q)
+            if not isinstance(number, Fraction):
+                return None
+            total += c * number
+        return total
 
     def ball(self) -> flint.arb:
         """An enclosure of the value at the working precision `flint.ctx.prec`."""

@@ -12,11 +12,12 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
-from ecm._deadline import within
 from ecm._errors import ECMError
-from ecm._parts import Atom, Density, Parts, Z, as_text, cdf_inside, density_inside, parts_of
-from ecm._pieces import Piece
-from ecm._profile import Profile
+from ecm._inverse import inverse_of
+from ecm._parts import Atom, Density, Parts, as_text, cdf_inside, density_inside, parts_of
+from ecm._profile import FormulaProfile, Profile
+from ecm.formula import Z, floats
+from ecm.proof import Piece
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], Floats]
@@ -24,7 +25,6 @@ Function = Callable[[Floats], Floats]
 U = sympy.Symbol("u", positive=True)
 
 _FEW = 1024  # quantiles that are bisected one by one
-_SECONDS = 2.0  # for turning one formula into a function
 
 
 @attrs.frozen(repr=False, slots=False, eq=False)
@@ -42,14 +42,14 @@ class Law:
       atom     17/18 at inf
     """
 
-    profile: Profile
+    profile: FormulaProfile
     pieces: tuple[Piece, ...]
     """The smooth pieces of g, covering (0, 1] in order."""
 
     @classmethod
     def of(cls, profile: Profile) -> Law:
         """The law of one component; a profile known only on a grid has none."""
-        if profile.grid is not None:
+        if profile.grid is not None or not isinstance(profile, FormulaProfile):
             raise ECMError(
                 f"g is known only at k/{profile.grid}, so Lambda has no continuous law; "
                 f"write .quantized({profile.grid}) for the law on that grid"
@@ -65,7 +65,7 @@ class Law:
     @cached_property
     def start(self) -> sympy.Expr:
         """g(0+), the probability that Lambda = 0."""
-        return self.profile.jump.sympy(None)
+        return self.profile.jump
 
     @property
     def densities(self) -> tuple[Density, ...]:
@@ -80,33 +80,30 @@ class Law:
     @property
     def split_formula(self) -> sympy.Expr:
         """g on (0, 1], in the symbol z."""
-        return _joined([(p.right.sympy(), p.node.sympy(Z)) for p in self.pieces])
+        return _joined([(p.right.number, p.expr) for p in self.pieces])
 
     @property
     def cdf_formula(self) -> sympy.Expr:
         """P(Lambda <= z) for 0 < z < 1, in the symbol z."""
         both = zip(self.pieces, self._parts.rising, strict=True)
-        return _joined([(piece.right.sympy(), rising) for piece, rising in both])
+        return _joined([(piece.right.number, rising) for piece, rising in both])
 
-    def quantile_formula(self, seconds: float = 5.0) -> sympy.Expr | None:
-        """The quantile function in the symbol u, or None where it has no closed form that sympy finds in time.
+    def quantile_formula(self) -> sympy.Expr | None:
+        """The quantile function in the symbol u, or None where no closed form is at hand (see `_inverse`).
 
         >>> Law.of(Profile.from_expr("sqrt(z)")).quantile_formula()
         Piecewise((4*u**2, u <= 1/2), (1, True))
         """
-        return within(seconds, self._solved, None)
-
-    def _solved(self) -> sympy.Expr | None:
         cases: list[tuple[sympy.Expr, sympy.Expr]] = []  # (width, up to this u)
         for piece, rising in zip(self.pieces, self._parts.rising, strict=True):
-            a, b = piece.left.sympy(), piece.right.sympy()
+            a, b = piece.left.number, piece.right.number
             cases.append((a, self.start if a == 0 else rising.subs(Z, a)))
             if rising.has(Z):
-                inverse = _inverse(rising, a, b)
+                inverse = inverse_of(rising, U, a, b)
                 if inverse is None:
                     return None
                 cases.append((inverse, rising.subs(Z, b)))
-        cases += [(sympy.Integer(1), self.pieces[-1].node.sympy(Z).subs(Z, 1)), (sympy.oo, sympy.Integer(1))]
+        cases += [(sympy.Integer(1), self.pieces[-1].expr.subs(Z, 1)), (sympy.oo, sympy.Integer(1))]
         kept, reached = [], sympy.Integer(0)
         for width, bound in cases:
             if (bound - reached).evalf(30).is_positive:
@@ -123,7 +120,7 @@ class Law:
     @cached_property
     def _functions(self) -> tuple[tuple[Function, Function], ...]:
         """(distribution function, density) of each piece on float arrays."""
-        return tuple((partial(cdf_inside, p.node), partial(density_inside, p.node)) for p in self.pieces)
+        return tuple((partial(cdf_inside, p.expr), partial(density_inside, p.expr)) for p in self.pieces)
 
     @cached_property
     def _inverses(self) -> tuple[tuple[float, float, float, Function], ...]:
@@ -134,7 +131,7 @@ class Law:
             lower, upper = float(piece.left), float(piece.right)
             low = float(self.start) if lower == 0 else float(function(np.array([lower]))[0])
             high = float(function(np.array([upper]))[0])
-            power = powers.get(piece.left.sympy())
+            power = powers.get(piece.left.number)
             if power is None:
                 inverse = partial(_invert, function, density, (lower, upper))
             else:
@@ -145,9 +142,11 @@ class Law:
 
     @cached_property
     def _density_functions(self) -> tuple[Function, ...]:
-        """The formulas of the densities on float arrays, made once: sympy takes longer for that than a quadrature."""
+        """The formulas of the densities on float arrays; where they are only named, the derivatives of g in floats."""
         by_jets: Function = partial(self._by_piece, which=1)
-        return tuple(within(_SECONDS, partial(_numeric, part.formula), by_jets) for part in self.densities)
+        return tuple(
+            by_jets if part.formula.has(sympy.Derivative) else partial(floats, part.formula) for part in self.densities
+        )
 
     def _by_piece(self, z: Floats, which: int) -> Floats:
         out = np.zeros(z.shape)
@@ -268,28 +267,6 @@ def _joined(cases: list[tuple[sympy.Expr, sympy.Expr]]) -> sympy.Expr:
     if len(cases) == 1:
         return cases[0][1]
     return sympy.Piecewise(*((f, b > Z) for b, f in cases[:-1]), (cases[-1][1], True))
-
-
-def _inverse(rising: sympy.Expr, lower: sympy.Expr, upper: sympy.Expr) -> sympy.Expr | None:
-    """The solution z in (lower, upper) of rising(z) = u, told from spurious ones at three points."""
-    tests = [lower + (upper - lower) * sympy.Rational(k, 8) for k in (1, 4, 7)]
-    for candidate in sympy.solve(sympy.Eq(rising, U), Z):
-        if all(abs((candidate.subs(U, rising.subs(Z, t)) - t).evalf(30)) < 1e-20 for t in tests):
-            return sympy.simplify(candidate)
-    return None
-
-
-def _numeric(formula: sympy.Expr) -> Function:
-    """The formula on float arrays, with log1p and expm1 where they keep digits near 0."""
-    from sympy.codegen.rewriting import expm1_opt, log1p_opt, optimize
-
-    function = sympy.lambdify(Z, optimize(formula, [log1p_opt, expm1_opt]), "numpy")
-
-    def evaluate(z: Floats) -> Floats:
-        with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(function(z), dtype=np.float64), z.shape)
-
-    return evaluate
 
 
 def _over(function: Function, z: Floats) -> Floats:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import numpy as np
+import sympy
 from numpy.typing import ArrayLike, NDArray
 
 from ecm._errors import ECMError
 from ecm._number import Exact, exact
 from ecm._profile import Profile
-from ecm._proof import Proof
+from ecm.proof import Proof
 
 if TYPE_CHECKING:
-    import sympy
     from matplotlib.figure import Figure
 
     from ecm._allocation import Allocation
@@ -32,6 +32,15 @@ Effort = Literal["fast", "thorough"]
 FORMAT = "ecm-metric/1"
 
 
+def _components(given: Any) -> tuple[Profile, ...]:
+    """What ECM(...) was given: profiles, formulas, or one of either."""
+    if isinstance(given, Profile | str | sympy.Basic):
+        given = (given,)
+    if not isinstance(given, Iterable):
+        raise ECMError(f"ECM({given!r}): give a formula such as 'z**0.5/18', or profiles")
+    return tuple(part if isinstance(part, Profile) else Profile.from_expr(part) for part in given)
+
+
 @attrs.frozen(repr=False)
 class ECM:
     """An elementwise-concave metric on [0,1]^n, or on the grid {0, 1/q, ..., 1}^n.
@@ -42,13 +51,15 @@ class ECM:
     and are never shown to the classifier, and d is then a pseudometric.
 
     >>> metric = ECM.from_expr("z**0.5/18")
-    >>> metric == ECM.lp("1/2", 18)
+    >>> metric == ECM.lp("1/2", 18) == ECM("z**0.5/18")
     True
+    >>> metric.expr
+    sqrt(z)/18
     >>> metric.distance([0.0, 0.25], [1.0, 0.5])
     0.0833...
     """
 
-    components: tuple[Profile, ...]
+    components: tuple[Profile, ...] = attrs.field(converter=_components)
     groups: tuple[int, ...] = ()
 
     def __attrs_post_init__(self) -> None:
@@ -225,6 +236,15 @@ class ECM:
                 f"this metric has {len(self.components)} components; take one of them, as in metric[0].allocate(...)"
             )
         return self.components[0]
+
+    @property
+    def expr(self) -> sympy.Expr:
+        """g as a sympy expression in z, where there is one component and it is a formula.
+
+        >>> ECM.from_expr("Min(3*z, 1)/18").expr
+        Min(1, 3*z)/18
+        """
+        return self.profile.expr
 
     @property
     def proof(self) -> Proof:

@@ -1,28 +1,26 @@
-"""The parts of the law of Lambda, densities and atoms: exact where sympy gets there in time, floats otherwise."""
+"""The parts of the law of Lambda, densities and atoms: exact for formulas of moderate size, floats otherwise."""
 
 from __future__ import annotations
 
-from functools import partial
+from math import lcm
 from typing import NamedTuple
 
 import attrs
 import numpy as np
 import sympy
 from numpy.typing import NDArray
+from sympy import Expr
 
-from ecm._deadline import within
-from ecm._expression import Node
-from ecm._jet import jet
-from ecm._pieces import Piece
+from ecm._errors import Undecided
+from ecm.formula import Z, derivative, jet, size
+from ecm.proof import Piece
 
 Floats = NDArray[np.float64]
 
-Z = sympy.Symbol("z", positive=True)
-
 _NOTHING = 1e-24  # a mass below this is none: the pieces join smoothly (kinks without a closed form have 30 digits)
 _NOTHING_IN_FLOATS = 1e-12
-_SECONDS = 5.0  # for all exact parts
-_SECONDS_NICER = 0.25  # for one form of one formula
+_MOST_PARTS = 600  # of a derivative that is written down; sympy's own steps have no time limit, so sizes bound them
+_MOST_PARTS_NICER = 80  # of a formula that is also written in other forms
 
 
 @attrs.frozen
@@ -77,19 +75,24 @@ class Parts(NamedTuple):
 
 def parts_of(pieces: tuple[Piece, ...], start: sympy.Expr) -> Parts:
     """The parts of the law for the smooth pieces of g and `start` = g(0+)."""
-    return within(_SECONDS, partial(_exact_parts, pieces, start), None) or _float_parts(pieces, start)
+    try:
+        if all(size(derivative(derivative(piece.expr))) <= _MOST_PARTS for piece in pieces):
+            return _exact_parts(pieces, start)
+    except Undecided:  # a derivative is too long to be written down
+        pass
+    return _float_parts(pieces, start)
 
 
 def _exact_parts(pieces: tuple[Piece, ...], start: sympy.Expr) -> Parts:
-    ends = [(piece.left.sympy(), piece.right.sympy()) for piece in pieces]
-    formulas = [piece.node.sympy(Z) for piece in pieces]
-    slopes = [g.diff(Z) for g in formulas]
+    ends = [(piece.left.number, piece.right.number) for piece in pieces]
+    formulas = [piece.expr for piece in pieces]
+    slopes = [derivative(g) for g in formulas]
     rising = tuple(_nicer(g - Z * slope) for g, slope in zip(formulas, slopes, strict=True))
     densities = []
     for (a, b), slope, cdf in zip(ends, slopes, rising, strict=True):
         mass = cdf.subs(Z, b) - (start if a == 0 else cdf.subs(Z, a))
         if abs(mass.evalf(30)) > _NOTHING:
-            densities.append(Density(a, b, _nicer(-Z * slope.diff(Z)), _nicer(mass)))
+            densities.append(Density(a, b, _nicer(-Z * derivative(slope)), _nicer(mass)))
     found = [(sympy.Integer(0), start)]
     for (_, b), left, right in zip(ends[:-1], slopes[:-1], slopes[1:], strict=True):
         found.append((b, b * (left - right).subs(Z, b)))
@@ -100,10 +103,10 @@ def _exact_parts(pieces: tuple[Piece, ...], start: sympy.Expr) -> Parts:
 
 def _float_parts(pieces: tuple[Piece, ...], start: sympy.Expr) -> Parts:
     """The same with floats for masses, and derivatives that are named but not worked out."""
-    ends = [(piece.left.sympy(), piece.right.sympy()) for piece in pieces]
-    formulas = [piece.node.sympy(Z) for piece in pieces]
-    left = [jet(piece.node, np.array([float(piece.left)])) for piece in pieces]
-    right = [jet(piece.node, np.array([float(piece.right)])) for piece in pieces]
+    ends = [(piece.left.number, piece.right.number) for piece in pieces]
+    formulas = [piece.expr for piece in pieces]
+    left = [jet(piece.expr, np.array([float(piece.left)])) for piece in pieces]
+    right = [jet(piece.expr, np.array([float(piece.right)])) for piece in pieces]
     densities = []
     for (a, b), g, low, high in zip(ends, formulas, left, right, strict=True):
         bottom = float(start) if a == 0 else float((low.value - float(a) * low.slope)[0])
@@ -118,28 +121,30 @@ def _float_parts(pieces: tuple[Piece, ...], start: sympy.Expr) -> Parts:
     return Parts(tuple(densities), atoms, tuple(g - Z * sympy.Derivative(g, Z) for g in formulas))
 
 
-def cdf_inside(node: Node, z: Floats) -> Floats:
+def cdf_inside(g: Expr, z: Floats) -> Floats:
     """g - z g' inside a piece."""
-    value, slope, _ = jet(node, z)
+    value, slope, _ = jet(g, z)
     return value - z * slope
 
 
-def density_inside(node: Node, z: Floats) -> Floats:
+def density_inside(g: Expr, z: Floats) -> Floats:
     """-z g'' inside a piece."""
-    return -z * jet(node, z).bend
+    return -z * jet(g, z).bend
 
 
 def _nicer(formula: sympy.Expr) -> sympy.Expr:
-    """The shortest of a few equal forms, as far as they come in time."""
+    """The shortest of a few equal forms."""
     formula = _again(formula)
     if formula.is_Rational:  # the usual case for masses; simplify alone takes half a second to load
         return formula
     if formula.has(sympy.Float):
         return formula.evalf(30)
+    if size(formula) > _MOST_PARTS_NICER:
+        return formula
     ways = [sympy.factor, sympy.expand_mul]
     if not formula.has(sympy.Function, Z):
-        ways += [_one_root, sympy.simplify]
-    forms = [formula, *(_again(within(_SECONDS_NICER, partial(way, formula), formula)) for way in ways)]
+        ways += [_one_root, sympy.radsimp]
+    forms = [formula, *(_again(way(formula)) for way in ways)]
     return min(forms, key=lambda form: (form.count_ops(), len(str(form))))
 
 
@@ -153,7 +158,7 @@ def _one_root(number: sympy.Expr) -> sympy.Expr:
     exponents = [e for _, e in number.as_powers_dict().items()]
     if not number.is_positive or not all(e.is_Rational for e in exponents):
         return number
-    n = sympy.ilcm(1, *(e.q for e in exponents))
+    n = lcm(*(int(e.q) for e in exponents))
     return (number**n) ** sympy.Rational(1, n)
 
 

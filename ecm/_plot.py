@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecm._law import Law
+from ecm._profile import Profile, TableProfile
 from ecm._quantized import QuantizedLaw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ecm._metric import ECM
-    from ecm._profile import Profile
 
 # Okabe & Ito's palette, told apart with any colour vision.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -44,7 +44,7 @@ def plot(metric: ECM, q: int = 255, budget: int | None = None) -> Figure:
     for i, (part, profile) in enumerate(zip(parts, metric.components, strict=True)):
         at = [str(a) for a, component in enumerate(metric.groups) if component == i]
         where = f"\nindex {', '.join(at)} of the first feature axis" if at else ""
-        known = "g(z)" if profile.table is None else f"g(k/{profile.grid})"
+        known = f"g(k/{profile.grid})" if isinstance(profile, TableProfile) else "g(z)"
         part.suptitle(f"{known} = {_short(profile.text, 80 if columns == 1 else 40)}{where}", fontsize=13)
         panels = part.subplots(rows, across).ravel()
         law = QuantizedLaw.of(profile, q)

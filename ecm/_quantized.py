@@ -132,13 +132,8 @@ class QuantizedLaw:
     @cached_property
     def _balls(self) -> list[flint.arb | Fraction]:
         """The probabilities by width, infinity last, as balls (fractions for a table), each g(k/q) evaluated once."""
-        table = self.profile.table
         with flint.ctx.workprec(PRECISION):
-            g: list[Any]
-            if table is not None:
-                g = list(table[:: (len(table) - 1) // self.q])
-            else:
-                g = [self.profile.ball(k, self.q) for k in range(self.q + 1)]
+            g: list[Any] = [self.profile.number(k, self.q) for k in range(self.q + 1)]
             finite = [j * sum(c * g[k] for k, c in self._one_offset(j)) for j in range(1, self.q + 1)]
             return [g[0], *finite, 1 - g[-1]]
 

@@ -142,9 +142,7 @@ def _ranks(profile: Profile, budget: int, caps: Ints, fractions: Ints) -> Ints:
 
 def _part(profile: Profile, budget: int, k: int, q: int, cap: int) -> Any:
     """The fractional part of B g(k/q): a Fraction for a table, otherwise a ball."""
-    if profile.table is not None:
-        return profile.table[k * (len(profile.table) - 1) // q] * budget - cap
-    return profile.ball(k, q) * budget - cap
+    return profile.number(k, q) * budget - cap
 
 
 def _middle(part: tuple[Any, int]) -> Any:

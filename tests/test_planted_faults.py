@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import attrs
+import ecm._exact
 import numpy as np
 import pytest
 
 import ecm._allocation
 import ecm._design
 import ecm._dynamic
-import ecm._exact
 import ecm._law
 import ecm.verification
 import smoothing._certificates._certify

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ecm._errors import ECMError
-from ecm._expression import Num
 from smoothing._certificates._power import root_below
 from smoothing._errors import VoteError
 from smoothing._rule import Rule
@@ -152,8 +151,8 @@ class Certificate:
     def _exact_distance(self, moves: Counter[tuple[tuple[int, int], ...]]) -> Fraction | None:
         total = Fraction(0)
         for item, times in moves.items():
-            values = [rational(self.metric.components[c], k, self.q) for c, k in item]
-            top = rational(self.metric.components[item[0][0]], self.q, self.q)
+            values = [self.metric.components[c].rational(k, self.q) for c, k in item]
+            top = self.metric.components[item[0][0]].rational(self.q, self.q)
             if top is None or any(v is None for v in values):
                 return None
             cost = sum((v for v in values if v is not None), Fraction(0))
@@ -295,7 +294,7 @@ def check_threat(threat: object, scheme: Scheme) -> None:
 
 def _top(profiles: list[Profile], q: int) -> Fraction:
     """The sum of g(1) over the profiles, or a bound close above it: an irrational sum never meets a rational radius."""
-    known = [rational(profile, q, q) for profile in profiles]
+    known = [profile.rational(q, q) for profile in profiles]
     if None not in known:
         return sum((v for v in known if v is not None), Fraction(0))
     return sum((Fraction(int(g.floors(COST_SCALE, q)[-1]) + 1, COST_SCALE) for g in profiles), Fraction(0))
@@ -304,9 +303,3 @@ def _top(profiles: list[Profile], q: int) -> Fraction:
 def _fraction(value: flint.arb) -> Fraction:
     mantissa, exponent = value.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-
-
-def rational(profile: Profile, k: int, q: int) -> Fraction | None:
-    """g(k/q) where it is plainly a rational number, else None."""
-    value = profile.constant(k, q)
-    return value.value if isinstance(value, Num) else None

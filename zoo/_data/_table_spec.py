@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecm import ECM
+from ecm.formula import sign, text_of
 from zoo._data._column import Column, Ints, Kind, Outside, Role, Scalar, fit_column, missing
 from zoo._data._frame import read_columns, read_orders
 from zoo._errors import DataError
@@ -262,7 +263,7 @@ def _of(given: Any, made: dict[tuple[str, bool], ECM]) -> ECM:
 
 def _step(metric: ECM, made: dict[tuple[str, bool], ECM]) -> ECM:
     """g(1) for any change at all."""
-    text = metric.profile.constant(1, 1).text()
+    text = text_of(metric.profile.exact(1, 1))
     if (text, True) not in made:
         made[text, True] = ECM.from_expr(f"sign(z)*({text})")
     return made[text, True]
@@ -270,4 +271,4 @@ def _step(metric: ECM, made: dict[tuple[str, bool], ECM]) -> ECM:
 
 def _is_step(profile: Any, q: int) -> bool:
     """Whether g(1/q) = g(1) as formulas; g rises, so it is then the same everywhere in between."""
-    return bool(profile.exact(1, q) - profile.exact(1, 1) == 0)
+    return sign(profile.exact(1, q) - profile.exact(1, 1)) == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
@@ -10,18 +10,16 @@ from typing import Literal
 import attrs
 import numpy as np
 from flint import arb
+from sympy import Expr
 
 from ecm._errors import ECMError, ExpressionError, NotAnECM, Undecided
-from ecm._exact import evaluate, point_ball, precision
-from ecm._expression import Node, Num
 from ecm._metric import ECM
-from ecm._parse import parse
+from ecm.formula import exact, fraction, point_ball, precision, read
 
 Answer = Literal["ecm", "grid", "refused", "unreadable", "undecided"]
 Points = tuple[tuple[float, float], ...]
 
 SECONDS = 5.0  # of proof, on [0,1] and then on the levels
-_PLACE = re.compile(r"\d+(?:/\d+)?")
 _MEANING = {
     "concave": "Where g bends upwards there is no law of Λ: no bins split two values as often as g says.",
     "increasing": "A value farther away would count as nearer.",
@@ -124,26 +122,26 @@ def _accepted(formula: str, metric: ECM, answer: Answer, remark: str) -> Verdict
 
 
 def _refused(formula: str, error: NotAnECM) -> Verdict:
-    node = parse(formula)
-    meaning = [_MEANING.get(error.condition, ""), _triangle(node)]
-    places = [Fraction(z) for z in _PLACE.findall(error.witness)] if error.witness.startswith("z =") else []
+    read_formula = read(formula)
+    g = read_formula.expr
+    meaning = [_MEANING.get(error.condition, ""), _triangle(g)]
     return Verdict(
         formula,
         "refused",
-        node.text(),
+        read_formula.text,
         explanation=str(error),
         meaning=" ".join(filter(None, meaning)),
-        curve=_points(node, [Fraction(k, 100) for k in range(101)]),
-        witness=_points(node, places),
+        curve=_points(g, [Fraction(k, 100) for k in range(101)]),
+        witness=_points(g, error.witness.points),
     )
 
 
-def _points(node: Node, places: list[Fraction]) -> Points:
+def _points(g: Expr, places: Iterable[Fraction]) -> Points:
     """(z, g(z)) where g has a finite value."""
     found = []
     for z in places:
         try:
-            value = float(point_ball(node, z).mid())
+            value = float(point_ball(g, z).mid())
         except (ECMError, ArithmeticError):
             continue
         if np.isfinite(value):
@@ -151,7 +149,7 @@ def _points(node: Node, places: list[Fraction]) -> Points:
     return tuple(found)
 
 
-def _triangle(node: Node) -> str:
+def _triangle(node: Expr) -> str:
     """Two moves that cost less than one as long as both together, where balls show that there are such."""
     z = [Fraction(k, 16) for k in range(17)]
     try:
@@ -175,9 +173,10 @@ def _triangle(node: Node) -> str:
     )
 
 
-def _cost(node: Node, *steps: Fraction) -> str:
-    values = [evaluate(node, z) for z in steps]
-    exact = sum((v.value for v in values if isinstance(v, Num)), Fraction(0))
-    if all(isinstance(v, Num) for v in values) and len(str(exact)) <= 12:
-        return str(exact)
+def _cost(node: Expr, *steps: Fraction) -> str:
+    values = [exact(node, z) for z in steps]
+    if all(v.is_Rational for v in values):
+        total = sum(map(fraction, values), Fraction(0))
+        if len(str(total)) <= 12:
+            return str(total)
     return str(sum((point_ball(node, z) for z in steps), arb(0)).str(4, radius=False))

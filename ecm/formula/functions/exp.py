@@ -1,0 +1,16 @@
+"""exp: convex and increasing everywhere."""
+
+import numpy as np
+import sympy
+
+from ecm.formula.functions.function import Function
+
+exp = Function(
+    name="exp",
+    sympy=sympy.exp,
+    ball=lambda u: u.exp(),
+    series=lambda u: u.exp(),
+    numeric=np.exp,
+    derivatives=lambda x: (np.exp(x), np.exp(x)),
+    shape=lambda lo, hi: (True, False, False, True),
+)

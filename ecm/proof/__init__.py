@@ -1,0 +1,32 @@
+"""Is g(0) = 0, is g increasing, concave and at most 1: proven, refuted with exact points, or left open.
+
+`prove` works on the whole interval, `prove_on_grid` and `prove_table` at the points k/q, `prove_combination` after an
+operation that keeps the conditions. `pieces_of` cuts a formula where it switches.
+"""
+
+from ecm.proof.deadline import Deadline
+from ecm.proof.expansion import curvature_beside, sign_beside
+from ecm.proof.grid import prove_combination, prove_on_grid, prove_table
+from ecm.proof.interval import prove
+from ecm.proof.pieces import Piece, Point, pieces_of
+from ecm.proof.rules import Known, known
+from ecm.proof.verdict import Condition, Proof
+from ecm.proof.witness import written
+
+__all__ = [
+    "Condition",
+    "Deadline",
+    "Known",
+    "Piece",
+    "Point",
+    "Proof",
+    "curvature_beside",
+    "known",
+    "pieces_of",
+    "prove",
+    "prove_combination",
+    "prove_on_grid",
+    "prove_table",
+    "sign_beside",
+    "written",
+]

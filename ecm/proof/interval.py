@@ -1,0 +1,254 @@
+"""Why a formula is the g of an elementwise-concave metric: four conditions on [0, 1].
+
+Concavity is shown piece by piece (`concavity`) and at the points between pieces; since g is concave, it is
+increasing as soon as its slope at 1 is not negative, and then g <= 1 as soon as g(1) <= 1. A condition that fails comes
+with rational points at which it fails (`witness`); one that is neither shown nor refuted in time raises Undecided.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import sympy as sp
+from flint import arb
+from sympy import Expr
+
+from ecm._errors import ExpressionError, NotAnECM, Undecided, Undefined, Witness
+from ecm.formula import (
+    Formula,
+    add,
+    ball_of,
+    brief,
+    clip,
+    derivative,
+    exact,
+    free,
+    point_ball,
+    precision,
+    short,
+    sign,
+    sign_at,
+    smooth,
+)
+from ecm.proof.concavity import concave_piece
+from ecm.proof.continuity import continuous_at
+from ecm.proof.deadline import Deadline
+from ecm.proof.domain import prove_real
+from ecm.proof.expansion import sign_beside
+from ecm.proof.pieces import Piece, cells_of, merged
+from ecm.proof.rules import Known, known
+from ecm.proof.verdict import Condition, Proof, open_unless_settled
+from ecm.proof.witness import (
+    COARSE,
+    SAMPLES,
+    refute,
+    refute_beside,
+    reject_above,
+    reject_decrease,
+    reject_undefined,
+)
+
+BITS = 128
+ONE = Fraction(1)
+
+
+def prove(formula: Formula, seconds: float) -> Proof:
+    """The proof on all of [0, 1]; raises NotAnECM with a witness, or Undecided after about `seconds`."""
+    deadline, g = Deadline(seconds), formula.expr
+    with precision(BITS):
+        with open_unless_settled("g(0) = 0 and real values", g):
+            refute_start(g)
+            refute(g, COARSE)
+            refute(g, SAMPLES)
+            prove_real(formula, deadline)
+        with open_unless_settled("concave", g):
+            shape = _whole(g)
+            if shape is not None and shape.concave:
+                concave, last = Condition("concave", "composition rules", "g as a whole"), g
+            else:
+                cells = _cells(g, deadline)
+                concave, last = _concave(g, cells, deadline), cells[-1].expr
+        with open_unless_settled("increasing", g):
+            if shape is not None and shape.up:
+                increasing = Condition("increasing", "composition rules", "g as a whole")
+            else:
+                increasing = _increasing(g, last if smooth(last) else _cells(g, deadline)[-1].expr)
+        with open_unless_settled("g <= 1", g):
+            top = prove_top(g)
+    zero = Condition("g(0) = 0", "exact value", "g(0) = 0")
+    return Proof((zero, concave, increasing, top))
+
+
+def prove_top(g: Expr) -> Condition:
+    """g(1) <= 1, for a g that is increasing."""
+    if sign_at(add((g, sp.Integer(-1))), ONE) > 0:
+        raise reject_above(g, ONE)
+    try:
+        shown = brief(exact(g, ONE))
+    except ExpressionError:  # too long to be written out
+        shown = short(point_ball(g, ONE), 10)
+    return Condition("g <= 1", "exact value", f"g(1) = {shown}")
+
+
+def refute_start(g: Expr) -> None:
+    """Raises NotAnECM unless g(0) = 0."""
+    try:
+        start = exact(g, Fraction(0))
+        wrong = sign(start) != 0
+    except Undefined as error:
+        raise reject_undefined(g, Fraction(0), str(error)) from None
+    if wrong:
+        raise NotAnECM(
+            f"g = {clip(g)} does not start at 0: g(0) = {brief(start)}; subtract that constant",
+            "g(0) = 0",
+            Witness((Fraction(0),)),
+        )
+
+
+def _whole(g: Expr) -> Known | None:
+    """What the rules say of g as a whole; None if g may jump, or they say nothing."""
+    if _may_jump(g):
+        return None
+    try:
+        shape = known(g, arb(0), arb(1))
+        point_ball(g, Fraction(0)), point_ball(g, ONE)
+    except (Undefined, Undecided, ExpressionError):
+        return None
+    return shape
+
+
+def _may_jump(g: sp.Basic) -> bool:
+    """Whether a sign or a Piecewise occurs; all else is continuous wherever it is defined."""
+    return not free(g) and (isinstance(g, sp.Piecewise | sp.sign) or any(map(_may_jump, g.args)))
+
+
+def _may_jump_inside(g: sp.Basic) -> bool:
+    """Whether g may jump inside (0, 1); sign(f) does not where f keeps its sign."""
+    if free(g):
+        return False
+    if isinstance(g, sp.sign):
+        try:
+            shape = known(g.args[0], arb(0), arb(1))
+        except Undefined:
+            return True
+        return not (shape.positive or shape.negative) or _may_jump_inside(g.args[0])
+    return isinstance(g, sp.Piecewise) or any(map(_may_jump_inside, g.args))
+
+
+def _cells(g: Expr, deadline: Deadline) -> tuple[Piece, ...]:
+    try:
+        return tuple(cells_of(g, deadline))
+    except Undefined as error:
+        refute(g, [Fraction(k, 4096) for k in range(4097)])
+        raise Undecided(str(error)) from None
+
+
+def _concave(g: Expr, cells: tuple[Piece, ...], deadline: Deadline) -> Condition:
+    _start(g, cells[0])
+    jumpy = _may_jump_inside(g)
+    for left, right in pairwise(cells):
+        deadline.check("the comparison of slopes at the kinks")
+        if jumpy or left.expr != right.expr:
+            _kink(g, left, right, jumpy)
+    pieces = merged(cells)
+    details = [concave_piece(g, piece, deadline) for piece in pieces]
+    if not smooth(g):
+        _end(g, pieces[-1].expr)
+    method = "composition rules" if all(d.rules for d in details) else "interval bounds"
+    if len(pieces) == 1:
+        return Condition("concave", method, details[0].text)
+    spans = "; ".join(f"({p.left}, {p.right}): {d.text}" for p, d in zip(pieces, details, strict=True))
+    return Condition("concave", method, f"{spans}; slopes fall at each kink")
+
+
+def _start(g: Expr, first: Piece) -> None:
+    """g may jump up at 0 (the step of l0), never down."""
+    try:
+        jump = exact(first.expr, Fraction(0))
+    except Undefined as error:
+        if _rises_from(first):
+            return
+        raise Undecided(f"the limit of g at 0 is not known: {error}") from None
+    if sign(jump) < 0:
+        refute_beside(g, Fraction(0), ONE)
+        raise Undecided(f"g falls to {brief(jump)} right of 0")
+
+
+def _rises_from(first: Piece) -> bool:
+    """Whether the first piece is positive: then its limit at 0, which exists where it is concave, is not negative."""
+    try:
+        if known(first.expr, arb(0), first.right.ball().upper()).positive:
+            return True
+    except Undefined:
+        pass
+    for j in range(2, 40, 4):
+        try:
+            return sign_beside(first.expr, Fraction(0), 1, first.right.lo / (1 << j)) >= 0
+        except (Undefined, ExpressionError):
+            continue
+    return False
+
+
+def _end(g: Expr, last: Expr) -> None:
+    """g must not jump at 1."""
+    a, b = exact(last, ONE), exact(g, ONE)
+    if a != b and sign(a - b) != 0:
+        refute_beside(g, ONE, Fraction(1, 8))
+        raise Undecided(f"g jumps by {brief(b - a)} at z = 1")
+
+
+def _kink(g: Expr, left: Piece, right: Piece, jumpy: bool) -> None:
+    """At the point between two cells g must be continuous and its slope must not rise."""
+    point = left.right
+    around = point.narrowed(Fraction(1, 1 << 200))[0] if point.value is None else point.value
+    width = min(around - left.left.hi, right.right.lo - around)
+    if point.exact is not None:
+        values = [exact(f, point.exact) for f in (left.expr, right.expr, g)]
+        if any(v != values[0] and sign(v - values[0]) != 0 for v in values[1:]):
+            refute_beside(g, around, width)
+            raise Undecided(f"g is not continuous at z = {point}")
+        if left.expr == right.expr:
+            return
+        rise = sign(exact(derivative(right.expr), point.exact) - exact(derivative(left.expr), point.exact))
+    else:
+        found = point.ball()
+        if jumpy and not continuous_at(g, left, right):
+            if not ball_of(right.expr, found).overlaps(ball_of(left.expr, found)):
+                refute_beside(g, around, width)
+            raise Undecided(f"it is open whether g is continuous at z = {point}")
+        if left.expr == right.expr:
+            return
+        change = ball_of(derivative(right.expr), found) - ball_of(derivative(left.expr), found)
+        if not (change < 0 or change > 0):
+            raise Undecided(f"the slopes on the two sides of z = {point} are too close to compare")
+        rise = 1 if change > 0 else -1
+    if rise > 0:
+        refute_beside(g, around, width)
+        raise Undecided(f"the slope rises at the kink z = {point}")
+
+
+def _increasing(g: Expr, last: Expr) -> Condition:
+    """g is concave, so g'(1-) >= 0 is all that is needed."""
+    try:
+        slope = exact(derivative(last), ONE)
+        s, detail = sign(slope), f"g'(1) = {brief(slope)}"
+    except (Undefined, ExpressionError):
+        s, detail = _slope_beside_one(last), "g' >= 0 beside 1, by expansion"
+    if s < 0:
+        for j in range(1, 200):
+            x = 1 - Fraction(1, 1 << j)
+            with precision(BITS + 2 * j):
+                if point_ball(g, x) > point_ball(g, ONE):
+                    raise reject_decrease(g, x, ONE)
+        raise Undecided(f"{detail} < 0, yet no decrease is seen")
+    return Condition("increasing", "concavity and slope", detail)
+
+
+def _slope_beside_one(last: Expr) -> int:
+    for j in range(2, 40, 4):
+        try:
+            return sign_beside(derivative(last), ONE, -1, Fraction(1, 1 << j))
+        except (Undefined, ExpressionError):
+            continue
+    raise Undecided("the slope of g at 1 is not known")
