@@ -132,7 +132,7 @@ class Table:
             raise ModelError(f"{self.path} holds a damaged row ({error}): delete it and certify again") from error
         return {row.idx: row for row in rows}
 
-    def _parse(self, line: str, columns: tuple[str, ...]) -> Row:
+    def _parse(self, line: str, columns: tuple[str, ...] = COLUMNS) -> Row:
         cells = line.split("\t")
         if len(cells) != len(columns) + len(self.methods):
             raise ValueError(f"{len(cells)} cells: {line[:60]!r}")
