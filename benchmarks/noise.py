@@ -24,7 +24,7 @@ def measure(quick: bool) -> dict[str, Any]:
     rounds, batch = (1, 8) if quick else (15, BATCH)
     metric = ECM.lp("1/2", ALPHA)
     periodic = metric.design(1000 * ALPHA, kind="periodic")
-    schemes = {"periodic, published order": Scheme(periodic, IMAGE, order="published")}
+    schemes = {"periodic, published order": Scheme(periodic, IMAGE, coupling="independent", order="published")}
     if not quick:
         schemes |= {
             "periodic": Scheme(periodic, IMAGE),

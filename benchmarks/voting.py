@@ -38,7 +38,7 @@ def measure(quick: bool) -> dict[str, Any]:
     ours = shipped()
     model, x = ours.model, ours.images[:images]
     design = ECM.lp("1/2", ALPHA).design(1000 * ALPHA, kind="periodic")
-    scheme = Scheme(design, model.scheme.shape, order="published")
+    scheme = Scheme(design, model.scheme.shape, coupling="independent", order="published")
     voter = SmoothedClassifier(model.base, scheme, model.classes, tolerance=ours.tolerance)
     own = model.smoothed(tolerance=ours.tolerance)
     assert design.weights is not None

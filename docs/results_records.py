@@ -72,7 +72,7 @@ class Run:
         """Whether this is a model of the paper's main method with standard training."""
         scheme = self.certification.scheme
         made = (scheme.coupling, scheme.seed, scheme.representation, self.card["training"]["objective"])
-        return made == ("cyclic", 0, "upper_lower", "noisy") and 0 < self.power[0] < 1
+        return made == ("independent", 0, "upper_lower", "noisy") and 0 < self.power[0] < 1
 
     @property
     def start(self) -> dict[str, str] | None:

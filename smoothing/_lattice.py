@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-_SLACK = 16  # a class may be shown in up to 1 + 1/16 times as many samples as there are finite outcomes
+_SLACK = 8  # a class may be shown in up to 1 + 1/8 times as many samples as there are finite outcomes
 _CANDIDATES = 1 << 20  # linear forms that are compared
 _FORMS = 64  # of the forms with the largest distance, how many are tried with every step of the channel
 _COUNTED = 1 << 24  # features that are counted to compare how evenly the classes of the best forms are filled

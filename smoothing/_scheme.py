@@ -180,9 +180,7 @@ class Scheme:
     @cached_property
     def _lattices(self) -> tuple[Lattice, ...]:
         grid = Grid.of(self.shape, self.pixel)
-        return tuple(
-            find_lattice(grid, *class_count(self.total, outcomes.finite)) for outcomes in self.design.outcomes
-        )
+        return tuple(find_lattice(grid, *class_count(self.total, outcomes.finite)) for outcomes in self.design.outcomes)
 
     def lattice(self, component: int = 0) -> Lattice:
         """How the features of a component are shown in turn by the spread coupling.

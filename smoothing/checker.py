@@ -187,7 +187,10 @@ def check_coupling(facts: dict[str, Any]) -> list[int]:
     """
     coupling, budget, weights, q = facts["coupling"], facts["budget"], facts["weights"], facts["q"]
     if coupling != "global":
-        demand(coupling in ("spread", "independent", "permutation") and weights is None, f"{coupling} samples count once each")
+        demand(
+            coupling in ("spread", "independent", "permutation") and weights is None,
+            f"{coupling} samples count once each",
+        )
         if coupling != "permutation":
             sites = prod(facts["shape"][1:] if facts["pixel"] else facts["shape"])
             own = len(facts["offsets"]) == sites and all(0 <= offset < budget for offset in facts["offsets"])
@@ -328,7 +331,10 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
             demand(True, f"class {rival} cannot win in the ball, by counts")
             continue
         demand(document["method"] == "vote_aware" and rival in multipliers, f"class {rival}: a multiplier is given")
-        demand(facts["coupling"] in ("spread", "independent"), "the coupling is cyclic, so that this file can price the moves")
+        demand(
+            facts["coupling"] in ("spread", "independent"),
+            "the coupling is cyclic, so that this file can price the moves",
+        )
         for rows, positions in zip(facts["rows"], facts["positions"], strict=True):
             places = set(positions)
             once = len(rows) == len(places) == len(positions) and places <= set(range(budget))

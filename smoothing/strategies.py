@@ -114,7 +114,7 @@ def small_schemes(
         draw(small_designs(metric, q, budget, periodic)),
         shape,
         coupling=coupling,
-        order=draw(st.sampled_from(["interleaved", "published"])),
+        order=draw(st.sampled_from(["interleaved", "graded" if coupling == "spread" else "published"])),
         seed=draw(st.integers(0, 2**32 - 1)),
         pixel=shared,
     )

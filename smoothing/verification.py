@@ -23,6 +23,7 @@ from ecm.verification import Check, Counterexample, Evidence, Setting, separated
 from smoothing._brute_force import UNSURE, BruteForce
 from smoothing._certificates import Certifier
 from smoothing._early import decide
+from smoothing._lattice import Grid
 from smoothing._noise import Noise
 from smoothing._scheme import Scheme
 from smoothing.strategies import votes as base_functions
@@ -110,6 +111,8 @@ def _coupling(setting: Setting) -> Evidence:
             raise Counterexample(
                 f"{name}: offsets {scheme.offsets.min()}..{scheme.offsets.max()}, B = {setting.budget}"
             )
+        if scheme.coupling == "spread":
+            _require_lattice(name, scheme)
         if scheme.pixel:
             every = scheme.outcome(np.arange(scheme.features)[:, None], np.arange(scheme.samples)[None, :])
             if (every.reshape(*shape, -1) != every.reshape(*shape, -1)[:1]).any():
@@ -124,6 +127,27 @@ def _coupling(setting: Setting) -> Evidence:
                 raise Counterexample(f"{name}: feature {feature} does not see every outcome with its weight")
             cases += scheme.samples
     return Evidence("exhaustive", cases, "every coupling, order and feature of a small input, over all samples")
+
+
+def _require_lattice(name: str, scheme: Scheme) -> None:
+    """No two features of one channel and component that are shown together are closer than their lattice's distance."""
+    grid = Grid.of(scheme.shape, scheme.pixel)
+    channel, *axes = np.indices((grid.channels, *grid.places)).reshape(1 + len(grid.places), -1)
+    where = np.stack(axes, axis=1)
+    for component, outcomes in enumerate(scheme.design.outcomes):
+        distance = scheme.lattice(component).distance
+        mine = np.flatnonzero(scheme.component[: scheme.sites] == component)
+        squared = ((where[mine][:, None] - where[mine][None]) ** 2).sum(-1)
+        squared[channel[mine][:, None] != channel[mine][None]] = distance
+        np.fill_diagonal(squared, distance)
+        close = (squared < distance) & (len(grid.places) > 1)
+        shown = scheme.outcome(mine, np.arange(scheme.samples)[:, None]) < outcomes.finite
+        for t in np.flatnonzero(shown.any(1)):
+            together = np.flatnonzero(shown[t])
+            if close[np.ix_(together, together)].any():
+                raise Counterexample(
+                    f"{name}: sample {t} shows features of component {component} at a squared distance below {distance}"
+                )
 
 
 def _weighed(part: Any, ids: Ints, weights: Ints | None) -> Ints:
@@ -142,9 +166,7 @@ def _schemes(setting: Setting, shape: tuple[int, ...]) -> Iterator[tuple[str, Sc
     yield "spread", Scheme(design, shape, seed=setting.seed)
     yield "spread interleaved", Scheme(design, shape, order="interleaved", seed=setting.seed)
     yield "independent interleaved", Scheme(design, shape, coupling="independent", seed=setting.seed)
-    yield "independent published", Scheme(
-        design, shape, coupling="independent", order="published", seed=setting.seed
-    )
+    yield "independent published", Scheme(design, shape, coupling="independent", order="published", seed=setting.seed)
     yield "permutation", Scheme(design, shape, coupling="permutation", seed=setting.seed)
     if len(design.outcomes) == 1:
         yield "spread pixel", Scheme(design, shape, pixel=True, seed=setting.seed)

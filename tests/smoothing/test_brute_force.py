@@ -22,11 +22,14 @@ from smoothing.strategies import small_schemes
 METHODS = ("paper", "integer", "vote_aware")
 FORMULAS = ("z**(1/2)/2", "z**(1/3)", "z/3", "z", "sign(z)/4", "log(1+5*z)/log(6)/2", "Min(3*z, 1)/3", "1 - exp(-2*z)")
 COUPLINGS: dict[str, dict[str, Any]] = {
-    "interleaved": {"coupling": "cyclic", "order": "interleaved"},
-    "published": {"coupling": "cyclic", "order": "published"},
+    "spread": {"coupling": "spread"},
+    "spread interleaved": {"coupling": "spread", "order": "interleaved"},
+    "spread pixel": {"coupling": "spread", "pixel": True},
+    "interleaved": {"coupling": "independent", "order": "interleaved"},
+    "published": {"coupling": "independent", "order": "published"},
     "permutation": {"coupling": "permutation"},
     "global": {"coupling": "global"},
-    "pixel": {"coupling": "cyclic", "pixel": True},
+    "pixel": {"coupling": "independent", "pixel": True},
     "pixel permutation": {"coupling": "permutation", "pixel": True},
 }
 METRICS = {text: ECM.from_expr(text) for text in FORMULAS}

@@ -131,10 +131,17 @@ def test_a_classifier_votes_no_longer_than_needed() -> None:
 @settings(max_examples=100, deadline=None)
 @given(small_schemes())
 def test_samples_that_show_little_are_asked_first(scheme: Scheme) -> None:
-    """Every sample is asked once; where all weigh the same, the number of features shown never falls."""
+    """Every sample is asked once; with independent offsets the number of features shown never falls, and with spread
+    ones every beginning visits all classes of features evenly."""
     order = asking_order(scheme)
     assert sorted(order.tolist()) == list(range(scheme.samples))
-    if scheme.coupling != "cyclic":
+    if scheme.coupling == "spread":
+        for component in range(len(scheme.design.outcomes)):
+            classes = scheme.lattice(component).classes
+            for start in range(0, scheme.samples, classes):
+                assert sorted(t % classes for t in order[start : start + classes].tolist()) == list(range(classes))
+        return
+    if scheme.coupling != "independent":
         assert order.tolist() == list(range(scheme.samples))
         return
     features = np.arange(scheme.features)

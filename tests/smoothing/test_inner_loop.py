@@ -25,8 +25,8 @@ from smoothing._inference import Prepared
 SHAPE = (3, 8, 8)
 METRIC = ECM.lp("1/2", 4)
 SCHEMES = {
-    "cyclic": Scheme(METRIC.design(48, q=16), SHAPE),
-    "published": Scheme(METRIC.design(48, q=16), SHAPE, order="published"),
+    "spread": Scheme(METRIC.design(48, q=16), SHAPE),
+    "published": Scheme(METRIC.design(48, q=16), SHAPE, coupling="independent", order="published"),
     "pixels": Scheme(ECM.l0(4).design(48, q=16), SHAPE, pixel=True),
     "grouped": Scheme(ECM.grouped([METRIC, ECM.l1(4), ECM.l0(4)]).design(48, q=16), SHAPE),
     "global": Scheme.l1(4, SHAPE, q=16, coupling="global"),
@@ -120,7 +120,7 @@ def test_noise_for_training_needs_no_numbers(case: str) -> None:
 @pytest.mark.parametrize("kind", [SmoothedClassifier, SmoothedFunction])
 def test_what_waits_does_not_grow_with_the_samples(kind: type[Smoothed]) -> None:
     """A call waits a few times before and after its loop, however many batches there are."""
-    scheme = SCHEMES["cyclic"]
+    scheme = SCHEMES["spread"]
     x = torch.zeros((2, *SHAPE), dtype=torch.uint8)
     counts = []
     for rows in (48, 4):
@@ -138,7 +138,7 @@ class Peeking(nn.Module):
 
     def __init__(self, peek: Any) -> None:
         super().__init__()
-        self.inner, self.peek = network(SCHEMES["cyclic"]), peek
+        self.inner, self.peek = network(SCHEMES["spread"]), peek
 
     def forward(self, x: Tensor) -> Tensor:
         self.peek(x)
@@ -159,14 +159,14 @@ def test_a_peek_is_found(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The meta device stops what waits for numbers, so the tests above can fail."""
     base = Peeking(PEEKS[case]).eval().to("meta")
     monkeypatch.setattr(Smoothed, "prepared", Prepared(base, True, 7, True))
-    classifier = SmoothedClassifier(base, SCHEMES["cyclic"], 3)
+    classifier = SmoothedClassifier(base, SCHEMES["spread"], 3)
     with pytest.raises((RuntimeError, NotImplementedError)):
         list(classifier.outputs(torch.zeros((1, *SHAPE), dtype=torch.uint8, device="meta")))
 
 
 def test_a_peek_is_counted() -> None:
     """On the CPU a number read in every batch makes the count grow with the batches."""
-    scheme = SCHEMES["cyclic"]
+    scheme = SCHEMES["spread"]
     counts = []
     for rows in (48, 4):
         classifier = SmoothedClassifier(Peeking(PEEKS["item"]), scheme, 3, batch_size=rows)

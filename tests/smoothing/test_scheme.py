@@ -64,7 +64,7 @@ def test_the_channels_of_a_pixel_share_their_outcome(scheme: Scheme) -> None:
 
 def test_the_streams_are_frozen() -> None:
     """Offsets, orders and permutations are the same on every machine and in every version: records depend on them."""
-    scheme = Scheme.l1(2, shape=(2, 2), q=4)
+    scheme = Scheme.l1(2, shape=(2, 2), q=4, coupling="independent")
     assert (
         scheme.offsets.tolist() == np.random.RandomState(0).randint(8, size=4, dtype=np.int64).tolist() == [4, 7, 5, 0]
     )
@@ -74,17 +74,19 @@ def test_the_streams_are_frozen() -> None:
 
 def test_published_order_is_the_plain_list() -> None:
     """Feature i at sample t uses outcome (t + offset_i) mod B."""
-    scheme = Scheme.l1(2, shape=(5,), q=4, order="published", seed=3)
+    scheme = Scheme.l1(2, shape=(5,), q=4, coupling="independent", order="published", seed=3)
     offsets = np.random.RandomState(3).randint(8, size=5, dtype=np.int64)
     assert np.array_equal(scheme.outcome(np.arange(5)[:, None], np.arange(8)), (np.arange(8) + offsets[:, None]) % 8)
 
 
 def test_every_choice_changes_the_fingerprint() -> None:
     """Two schemes that smooth differently have different fingerprints."""
-    scheme = Scheme.l1(2, shape=(2, 2, 2), q=4)
+    scheme = Scheme.l1(2, shape=(2, 2, 2), q=4, coupling="independent")
     changes = [
         {"design": Scheme.l1(3, shape=(1,), q=4).design},
         {"shape": (2, 4)},
+        {"coupling": "spread"},
+        {"coupling": "spread", "order": "graded"},
         {"coupling": "permutation"},
         {"coupling": "global"},
         {"order": "published"},
@@ -115,8 +117,10 @@ def test_errors_name_the_cure() -> None:
         ({"design": periodic, "shape": (2,), "seed": 2**32}, "0..2\\*\\*32-1"),
         ({"design": periodic, "shape": (2, 0)}, "shape of one input"),
         ({"design": periodic, "shape": (2,), "pixel": True}, "first axis"),
-        ({"design": periodic, "shape": (2,), "coupling": "random"}, "one of cyclic"),
-        ({"design": periodic, "shape": (2,), "order": "sorted"}, "one of interleaved"),
+        ({"design": periodic, "shape": (2,), "coupling": "random"}, "one of spread"),
+        ({"design": periodic, "shape": (2,), "order": "sorted"}, "one of graded"),
+        ({"design": periodic, "shape": (2,), "order": "published"}, "does not go with"),
+        ({"design": periodic, "shape": (2,), "coupling": "independent", "order": "graded"}, "does not go with"),
         ({"design": periodic, "shape": (2,), "representation": "mean"}, "one of upper_lower"),
         ({"design": aperiodic, "shape": (2,), "coupling": "global"}, "periodic"),
         ({"design": two, "shape": (2, 2), "pixel": True}, "one component"),

@@ -260,7 +260,7 @@ def test_multipliers_evaluate_to_the_radius(scheme: Scheme) -> None:
     assert bound.radius == min(values)
 
 
-@pytest.mark.parametrize("coupling", ["cyclic", "permutation", "global"])
+@pytest.mark.parametrize("coupling", ["spread", "independent", "permutation", "global"])
 def test_chunks_do_not_matter(coupling: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Features are gone through in chunks that fit a cache; the later ones hold no first channel of a pixel."""
     design = Design.from_weights(ECM.l1(2), {2: 1, 4: 1}, q=4, budget=16)

@@ -45,7 +45,7 @@ def test_the_card_says_how_everything_was_made(model: Model) -> None:
     assert sum(share for _, share in card["law"][0]["widths"]) == pytest.approx(1)
     assert card["design"]["fingerprint"] == model.scheme.design.fingerprint
     assert card["design"]["eps_max"] == model.scheme.design.eps_max
-    assert card["coupling"] | {"kind": "cyclic", "seed": 0, "representation": "upper_lower"} == card["coupling"]
+    assert card["coupling"] | {"kind": "spread", "seed": 0, "representation": "upper_lower"} == card["coupling"]
     assert card["data"]["digest"] == tiny_data().digest
     assert {"python", "torch", "ecm", "numpy"} <= set(card["versions"])
     assert len(card["weights"]) == 64

@@ -24,9 +24,10 @@ class Family:
 
     `p` is that of the noise, g = z**p/alpha: 1 is the fixed Lambda of Levine & Feizi (2021), whose l1 certificates are
     converted to l_p; 0 is l0. `small` are the alphas of the small scale, () if the row is left out there. `seed` is
-    that of the scheme's offsets. `coupling` None: independent offsets at the scale of the paper, spread ones at ours. `per_alpha`: B = per_alpha * alpha at the scale of the paper. `kind` fixes the kind of
-    design and B = per_alpha * alpha at both scales. `borrows`: at the small scale these models are not trained but take
-    the weights of the usual one, which has the same metric with the scale's own design, coupling and offsets.
+    that of the scheme's offsets. `coupling` None: independent offsets at the scale of the paper, spread ones at ours.
+    `per_alpha`: B = per_alpha * alpha at the scale of the paper. `kind` fixes the kind of design and
+    B = per_alpha * alpha at both scales. `borrows`: at the small scale these models are not trained but take the
+    weights of the usual one, which has the same metric with the scale's own design, coupling and offsets.
     """
 
     label: str
