@@ -27,7 +27,7 @@ GROUPS = {("ecm", "checks")}  # of entry points: a name, but nothing to import
 PAGES = [page for page in [*ROOT.glob("README.md"), *sorted(DOCS.rglob("*.md"))] if page.name not in GENERATED]
 CODE = re.compile(r"^```(python|bash)$", re.MULTILINE)
 FENCE = re.compile(
-    r"^(?:<!-- (?P<marker>.*?) -->\n)?```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -439,3 +439,46 @@ def test_a_network_reads_tables_too(tmp_path: Path) -> None:
     assert len(model.card["data"]["table"]["columns"]) == 4
     found = zoo.certify(model, limit=3, progress=False)
     assert len(zoo.statements(found)) == 3
+
+
+# ---- documents and the page ------------------------------------------------------------------------------------------
+
+
+def test_the_checker_accepts_immutable_columns_and_no_larger_ball() -> None:
+    """A vote-aware certificate with immutable and free columns passes the independent checker; a larger ball does not."""
+    import json
+
+    from smoothing import certificate_document, level_bytes, scheme_facts, vote_bytes
+    from smoothing.checker import Rejected, check
+
+    metric = TINY.metric({"a": "z**0.5/2", "b": "sign(z)/3"})
+    scheme = Scheme(metric.design(24, q=2), shape=(4,), coupling="independent")
+    levels, facts, better = np.array([1, 0, 2, 1]), scheme_facts(scheme), 0
+    for seed in range(8):
+        votes = np.random.RandomState(seed).choice(2, size=24, p=[0.85, 0.15]).astype(np.uint8)
+        ball = certify(votes, levels, scheme, classes=2)
+        better += ball.strength > certify(votes, levels, scheme, classes=2, certificate="integer").strength
+        text = certificate_document(ball, votes, levels, scheme, classes=2, shared=facts)
+        check(json.loads(text), facts, vote_bytes(votes), level_bytes(levels))
+        for false in ({"radius": str(10 * (ball.radius or 1))}, {"radius": "1", "ball": "closed"}):
+            with pytest.raises(Rejected):
+                check(json.loads(text) | false, facts, vote_bytes(votes), level_bytes(levels))
+    assert better
+
+
+def test_the_page_shows_what_was_measured() -> None:
+    """docs/howto/tables.md is written from the record by docs/tables.py."""
+    import importlib.util
+    import json
+
+    file = Path(__file__).parents[2] / "docs" / "tables.py"
+    spec = importlib.util.spec_from_file_location("docs_tables", file)
+    assert spec is not None
+    assert spec.loader is not None
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    page, record = tables.PAGE.read_text(), json.loads(tables.RECORD.read_text())
+    assert tables.rendered(page, record) == page
+    assert {(one["table"], one["formula"]) for one in record} == {
+        (name, formula) for name in tables.TABLES for formula in tables.BUDGETS
+    }
