@@ -275,7 +275,8 @@ def test_the_folder_one_stands_in_has_a_name(folder: Path, monkeypatch: pytest.M
 def test_unknown_names_and_missing_data_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A close name is suggested; a download that fails says where the files belong."""
     with pytest.raises(DataError, match="did you mean 'cifar10'"):
-        load_data("cifar-10")
+        load_data("cifra10")
+    assert load_data("Digits").name == "digits"
     with pytest.raises(DataError, match="data of type list"):
         load_data([1, 2])
 
@@ -309,7 +310,8 @@ def test_arrays_are_data_sets() -> None:
 @pytest.mark.parametrize(
     ("levels", "labels", "q", "message"),
     [
-        (np.zeros((4, 3)), [0, 1, 0, 1], 255, "makes integer levels"),
+        (np.full((4, 3), 0.3), [0, 1, 0, 1], 255, r"the value 0.3 is not v/255.* quantize\(x, 255\) rounds values"),
+        (np.full((4, 3), 3.0), [0, 1, 0, 1], 255, r"the input spans 3.0..3.0; floats are v/255 in \[0,1\]"),
         (np.full((4, 3), 17), [0, 1, 0, 1], 16, r"levels run from 17 to 17, outside 0..q = 0..16"),
         (np.zeros((4, 3), int), [0, 1, 0], 255, r"labels of shape \(3,\) for 4 images"),
         (np.zeros((4, 3), int), [0, -1, 0, 1], 255, "labels run from -1 to 1"),

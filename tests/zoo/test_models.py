@@ -66,7 +66,8 @@ def test_own_modules_and_factories_are_taken() -> None:
 def test_unknown_and_unfit_models_are_refused() -> None:
     """The nearest name is suggested; an image network is not given a table."""
     with pytest.raises(ModelError, match="did you mean 'wide_resnet40_2'"):
-        build_network("wide_resnet_40_2", (6, 32, 32), 10)
+        build_network("wide_resnet_40_3", (6, 32, 32), 10)
+    assert build_network("MLP", (12,), 10)[0] == "mlp"
     with pytest.raises(ModelError, match="use 'mlp'"):
         build_network("small_cnn", (12,), 10)
     assert all(default_model(shape) in MODELS for shape in ((3, 224, 224), (1, 8, 8), (5,)))

@@ -77,6 +77,12 @@ def certify(
 
         torchrun --nproc-per-node 8 -m zoo certify runs/cifar10-l0.5-a18
     """
+    from zoo._certification import methods_up_to
+
+    try:
+        methods_up_to(certificate)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--certificate") from error
     folder = find_model(model)
     announce(f"Certifying {folder.name}: {certification_cost(folder, limit)}.")
     from zoo._certify import certify as run
