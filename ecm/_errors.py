@@ -76,7 +76,7 @@ class Undecided(ECMError):
     """A condition could be neither proved nor refuted within the limits. Nothing is accepted on that ground.
 
     >>> from ecm import ECM
-    >>> ECM.from_expr("Min(z, 3 + 1/(z - 1/3)**2)", seconds=1)
+    >>> ECM.from_expr("z**0.3137*log1p(z**0.6173)**0.3/3", seconds=1)
     Traceback (most recent call last):
         ...
     ecm._errors.Undecided: ...'concave' is open...grid=255...

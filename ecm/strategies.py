@@ -92,3 +92,27 @@ def designs(draw: st.DrawFn, q: int | None = None, budget: int | None = None) ->
     marked = iter(kept)
     rows = [[gap for gap in row.tolist() if next(marked)] for row in found.rows()]
     return Design.from_rows(ECM((profile,)), rows, size, total)
+
+
+_LEAVES = ("z", "z", "1", "2", "1/2", "1/3", "0.1", "5", "pi", "1e-9", "(1-z)", "sqrt(z)")
+_FUNCTIONS = ("exp", "expm1", "log", "log1p", "sin", "tanh", "atan", "asinh", "sign", "Abs", "sqrt", "cbrt")
+_SHAPES = (
+    *("({} + {})", "({} - {})", "({})*({})", "({})/({})", "Min({}, {})", "Max({}, {})"),
+    *("({})**2", "({})**3", "({})**-1", "({})**0.5", "({})**(1/3)", "({})**-0.5"),
+    *(f"{name}({{}})" for name in _FUNCTIONS),
+    "Piecewise(({}, {} < 1/3), ({}, True))",
+)
+
+
+def formulas(most: int = 8) -> st.SearchStrategy[str]:
+    """Texts of the grammar of formulas, of up to `most` leaves; few of them are metrics, and some have no real value.
+
+    >>> from hypothesis import find
+    >>> find(formulas(), lambda text: "tanh" in text)
+    'tanh(z)'
+    """
+
+    def extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        return st.tuples(st.sampled_from(_SHAPES), inner, inner, inner).map(lambda parts: parts[0].format(*parts[1:]))
+
+    return st.recursive(st.sampled_from(_LEAVES), extend, max_leaves=most)

@@ -43,8 +43,8 @@ class Formula:
 
     >>> read("0.5*sqrt(z) + z/4").expr
     z/4 + sqrt(z)/2
-    >>> read("z/z").needs
-    (Requirement(need='nonzero', expr=z),)
+    >>> read("z/z").needs[0]
+    Requirement(need='nonzero', expr=z)
     """
 
     expr: Expr

@@ -18,6 +18,7 @@ from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import curvature_beside
 from ecm.proof.pieces import Piece, simplest
 from ecm.proof.rules import known
+from ecm.proof.taylor import bounds
 from ecm.proof.witness import convex_triple, reject_convex
 
 MAX_CELLS = 20_000
@@ -105,18 +106,15 @@ def _regular(e: Expr, x: Fraction) -> bool:
 
 
 def _by_bounds(e: Expr, second: Expr, a: Fraction, b: Fraction) -> bool:
-    """g'' <= 0 on the open cell, by its range or by the mean value form around the middle."""
-    lo, hi, middle = as_ball(a), as_ball(b), as_ball((a + b) / 2)
-    try:
-        if not _defined(e, a, b):
-            return False
-        if known(second, lo, hi).hi <= 0:
-            return True
-        third = known(derivative(second), lo, hi)
-        spread = abs(third.lo.union(third.hi)) * ((hi - lo) / 2)
-        return bool(ball_of(second, middle) + spread.union(-spread) <= 0)
-    except (Undefined, Undecided):
+    """g'' <= 0 on the open cell, by its range or by Taylor's theorem around the middle."""
+    if not _defined(e, a, b):
         return False
+    try:
+        if known(second, as_ball(a), as_ball(b)).hi <= 0:
+            return True
+    except Undefined:
+        pass
+    return bool(bounds(e, a, b, curvature=True) <= 0)
 
 
 def _by_expansion(e: Expr, second: Expr, cell: tuple[Fraction, Fraction], outer: tuple[bool, bool], depth: int) -> bool:

@@ -24,7 +24,6 @@ CURE = "nothing is cancelled or extended: write the simpler formula, or its valu
 def prove_real(formula: Formula, deadline: Deadline) -> None:
     """Raises NotAnECM with a point where a requirement that was cancelled fails, or Undecided."""
     for need in formula.needs:
-        _at(formula, need, (Fraction(0), Fraction(1, 2), Fraction(1)), "[0, 1]")
         if not free(need.expr):
             _everywhere(formula, need, deadline)
     for need in set(requirements_of(formula.expr)):
@@ -41,10 +40,11 @@ def _at_pole(g: Formula, need: Requirement) -> None:
             _at(g, need, (point.value,), "[0, 1]")
 
 
-def prove_real_on_grid(formula: Formula, q: int) -> None:
-    """The same at the points k/q only."""
+def refute_real(formula: Formula, points: Iterable[Fraction], where: str = "[0, 1]") -> None:
+    """Raises NotAnECM if a requirement that was cancelled fails at one of these points; Undecided where that is open."""
+    places = list(points) if formula.needs else []
     for need in formula.needs:
-        _at(formula, need, (Fraction(k, q) for k in range(q + 1)), "the grid")
+        _at(formula, need, places, where)
 
 
 def _at(g: Formula, need: Requirement, points: Iterable[Fraction], where: str) -> None:

@@ -17,11 +17,12 @@ from flint import arb, arb_series
 from sympy import Expr
 
 from ecm._errors import ExpressionError, Undefined
-from ecm.formula import BY_CLASS, as_ball, clip, constant_ball, moved, power, precision, rational
+from ecm.formula import BY_CLASS, as_ball, clip, constant_ball, moved, power, precision, rational, size
 
 MAX_ROOT = 24
 EXTRA_TERMS = 8
 _BITS = 128
+_SMALL = 40
 _T = sp.Symbol("t", nonnegative=True)
 
 
@@ -102,6 +103,10 @@ class _Expansion:
         return Germ(int(v), power(g.at, exponent), power(g.over, exponent))
 
     def _function(self, e: Expr) -> Germ:
+        if isinstance(e, sp.sin | sp.cos) and size(e) <= _SMALL:
+            shifted = e.func(sp.expand_mul(e.args[0]))  # sin(pi*(1 - t)/2) is cos(pi*t/2), whose zeros are exact
+            if shifted != e:
+                return self.walk(shifted)
         function, g = BY_CLASS[e.func], self.walk(e.args[0])
         g = self.lifted(g) if g.v < 0 else g
         if g.v < 0:

@@ -10,7 +10,7 @@ from sympy import Expr
 from ecm._errors import NotAnECM, Undefined, Witness
 from ecm.formula import Formula, brief, exact, point_ball, precision, rational, sign
 from ecm.proof.deadline import Deadline
-from ecm.proof.domain import prove_real_on_grid
+from ecm.proof.domain import refute_real
 from ecm.proof.interval import BITS, prove_top, refute_start
 from ecm.proof.verdict import Condition, Proof, open_unless_settled
 from ecm.proof.witness import reject_convex, reject_decrease, reject_undefined
@@ -20,8 +20,8 @@ def prove_on_grid(formula: Formula, q: int, seconds: float) -> Proof:
     """The proof at the points k/q (docs/theory.md, the quantized law)."""
     deadline, g = Deadline(seconds), formula.expr
     with precision(BITS), open_unless_settled(f"g on the grid of {q}", g, "or take a coarser grid"):
+        refute_real(formula, (Fraction(k, q) for k in range(q + 1)), "the grid")
         refute_start(g)
-        prove_real_on_grid(formula, q)
         balls = list[arb]()
         for k in range(q + 1):
             deadline.check(f"the proof on the grid k/{q}")

@@ -34,7 +34,7 @@ from ecm.formula import (
 from ecm.proof.concavity import concave_piece
 from ecm.proof.continuity import continuous_at
 from ecm.proof.deadline import Deadline
-from ecm.proof.domain import prove_real
+from ecm.proof.domain import prove_real, refute_real
 from ecm.proof.expansion import sign_beside
 from ecm.proof.pieces import Piece, cells_of, merged
 from ecm.proof.rules import Known, known
@@ -58,6 +58,7 @@ def prove(formula: Formula, seconds: float) -> Proof:
     deadline, g = Deadline(seconds), formula.expr
     with precision(BITS):
         with open_unless_settled("g(0) = 0 and real values", g):
+            refute_real(formula, SAMPLES)
             refute_start(g)
             refute(g, COARSE)
             refute(g, SAMPLES)

@@ -41,6 +41,7 @@ from ecm.formula import (
 from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import sign_beside
 from ecm.proof.rules import known
+from ecm.proof.taylor import bounds
 
 MAX_SPLITS = 200
 
@@ -283,22 +284,38 @@ def _one_sign(e: Expr, lo: Fraction, hi: Fraction) -> int | None:
             return 1 if shape.positive else -1
     except Undefined:
         pass
+    found = bounds(e, lo, hi)
+    if found > 0 or found < 0:
+        return 1 if found > 0 else -1
     for end, side in ((lo, 1), (hi, -1)):
         try:
-            return sign_beside(e, end, side, hi - lo)
+            if not _clear(e, end):  # elsewhere smaller intervals do
+                return sign_beside(e, end, side, hi - lo)
         except (Undefined, ExpressionError):
             continue
     return None
 
 
+def _clear(e: Expr, x: Fraction) -> bool:
+    """Whether balls show that the formula is not 0 at x."""
+    try:
+        found = ball_of(e, as_ball(x))
+    except Undefined:
+        return False
+    return bool(found > 0 or found < 0)
+
+
 def _monotone(e: Expr, lo: Fraction, hi: Fraction) -> bool:
     """Whether the formula is strictly monotone on the interval and defined at its ends."""
     try:
-        exact(e, lo), exact(e, hi)
         slope = known(derivative(e), as_ball(lo), as_ball(hi))
+        return (slope.positive or slope.negative) and all(_finite(e, x) for x in (lo, hi))
     except (Undefined, ExpressionError):
         return False
-    return slope.positive or slope.negative
+
+
+def _finite(e: Expr, x: Fraction) -> bool:
+    return bool(ball_of(e, as_ball(x)).is_finite()) or exact(e, x).is_finite is not False
 
 
 def _polished(e: Expr, lo: Fraction, hi: Fraction) -> Point:

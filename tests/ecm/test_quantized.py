@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from fractions import Fraction
 
+import attrs
 import flint
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_a_broken_probability_is_noticed() -> None:
     with pytest.raises(ECMError, match="not g"):
         Broken(Profile.from_expr("sqrt(z)"), 4).verify()
     good = Profile.from_values([0, "1/2", "3/4"])
-    convex = Profile(good.node, (Fraction(0), Fraction(1, 4), Fraction(3, 4)), 2, good.proof)
+    convex = attrs.evolve(good, table=(Fraction(0), Fraction(1, 4), Fraction(3, 4)))
     with pytest.raises(ECMError, match=r"P\(Lambda = 1/2\)"):
         QuantizedLaw(convex, 2).verify()
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from fractions import Fraction
 from itertools import pairwise
 
+import mpmath
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ecm._errors import ECMError, ExpressionError
-from ecm._profile import Profile
+from ecm import ECMError, ExpressionError, Profile, Undecided
+from ecm.strategies import formulas
+from tests.ecm.independent import value
 
 VALID = (
     "z**0.5/18",
@@ -35,16 +38,35 @@ LIMITS = settings(
 )
 
 
-def swallow(text: str) -> None:
+def swallow(text: str) -> Profile | None:
     """Reads the text as a profile and lets only the package's own exceptions pass."""
     try:
         profile = Profile.from_expr(text, seconds=0.3)
     except ECMError:
-        return
+        return None
     floors = profile.floors(100, 5)
     assert floors[0] == 0
     assert all(a <= b <= 100 for a, b in pairwise(floors))
-    assert Profile.from_expr(profile.text, seconds=10) == profile
+    try:
+        assert Profile.from_expr(profile.text, seconds=30) == profile
+    except Undecided:
+        pytest.fail(f"{profile.text} was proven before")
+    return profile
+
+
+def check_at(text: str, points: list[Fraction]) -> None:
+    """The conditions at these points, by mpmath with 60 digits, which shares no code with the proof."""
+    with mpmath.workdps(60):
+        x = sorted({Fraction(0), Fraction(1), *points})
+        g = [value(text, place) for place in x]
+        slack = mpmath.mpf(10) ** -40
+        assert abs(g[0]) <= slack
+        assert g[-1] <= 1 + slack
+        assert all(a <= b + slack for a, b in pairwise(g))
+        for (x0, g0), (x1, g1), (x2, g2) in zip(zip(x, g), zip(x[1:], g[1:]), zip(x[2:], g[2:]), strict=False):
+            before, after = x1 - x0, x2 - x1
+            rise = (g1 - g0) * after.numerator / after.denominator
+            assert rise >= (g2 - g1) * before.numerator / before.denominator - slack
 
 
 @LIMITS
@@ -73,28 +95,32 @@ def test_mutations_of_valid_formulas_raise_only_our_errors(text: str, edits: lis
     swallow(text)
 
 
-def _formulas() -> st.SearchStrategy[str]:
-    leaves = st.sampled_from(["z", "z", "1", "2", "1/2", "1/3", "0.1", "5", "pi", "1e-9", "(1-z)", "sqrt(z)"])
-
-    functions = ["exp", "expm1", "log", "log1p", "sin", "tanh", "atan", "asinh", "sign", "Abs", "sqrt", "cbrt"]
-    shapes = (
-        *("({} + {})", "({} - {})", "({})*({})", "({})/({})", "Min({}, {})", "Max({}, {})"),
-        *("({})**2", "({})**3", "({})**-1", "({})**0.5", "({})**(1/3)", "({})**-0.5"),
-        *(f"{name}({{}})" for name in functions),
-        "Piecewise(({}, {} < 1/3), ({}, True))",
-    )
-
-    def extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-        return st.tuples(st.sampled_from(shapes), inner, inner, inner).map(lambda parts: parts[0].format(*parts[1:]))
-
-    return st.recursive(leaves, extend, max_leaves=8)
+POINTS = st.lists(st.fractions(0, 1, max_denominator=10**6), min_size=5, max_size=9)
 
 
 @settings(parent=LIMITS, max_examples=300)
-@given(_formulas(), st.booleans())
-def test_well_formed_formulas_raise_only_our_errors(text: str, scaled: bool) -> None:
-    """Any formula of the grammar is proved, refuted or left undecided, never a crash."""
-    swallow(f"({text})*z/20" if scaled else text)
+@given(formulas(), st.booleans(), POINTS, st.integers(0, 30))
+def test_what_is_accepted_holds_at_random_points(text: str, scaled: bool, points: list[Fraction], j: int) -> None:
+    """Any formula of the grammar is proved, refuted or left undecided; mpmath confirms what is proved."""
+    written = f"({text})*z/20" if scaled else text
+    if swallow(written) is not None:
+        check_at(written, [*points, *(p / 2**j for p in points)])
+
+
+def test_the_check_by_mpmath_can_fail() -> None:
+    """It sees a convex formula, one that falls, and one that exceeds 1."""
+    points = [Fraction(k, 7) for k in range(8)]
+    check_at("sqrt(z)/2 + Min(z, 1/3)", points)
+    for wrong in (
+        "z**2",
+        "z**1.0000001",
+        "z*(1-z)",
+        "z*1.0000001",
+        "z+1e-30",
+        "Piecewise((z,z<1/3),(z+1e-30,True))",
+    ):
+        with pytest.raises(AssertionError):
+            check_at(wrong, points)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +159,14 @@ def test_no_code_runs(text: str, tmp_path: object) -> None:
         "2**(10**9)",
         "z**(10**9)",
         "(((2**1000)**1000)**1000)*z",
+        "(2*z)**1000000",
+        "(sqrt(2)*z)**1000000",
+        "exp(1000000000*log(2))*z",
+        "exp(999999*log(2))*z",
+        "exp(1000000000*log(2 + z))",
         "1e999999999*z",
         "1" * 9000,
+        "(" * 200 + "z" + ")" * 200,
         "(" * 3000 + "z" + ")" * 3000,
         "-" * 9000 + "z",
         "z+" * 4900 + "z",
@@ -147,6 +179,8 @@ def test_no_code_runs(text: str, tmp_path: object) -> None:
         "ｚ",
         "z" + "/3" * 4000,
         "Min(" * 2000,
+        "+".join(f"z*{p}**-20000" for p in (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47) * 40),
+        "*".join(f"(z+{k}**900)" for k in range(2, 400)),
     ],
 )
 def test_oversized_input_is_refused_at_once(text: str) -> None:
