@@ -23,7 +23,7 @@ def frame(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> DataFrame:
     try:
         import pandas
     except ImportError as error:
-        raise DataError("a data frame needs the package pandas: pip install 'ecm[pandas]'") from error
+        raise DataError("a data frame needs the package pandas: pip install 'ecm[tables]'") from error
     return pandas.DataFrame(list(rows), columns=list(columns))
 
 
