@@ -28,7 +28,7 @@ class Noise:
 
     `memory` (bytes) bounds the temporary tensors and the result of one call with at most `chunk` (image, sample) pairs.
 
-    >>> noise = Noise(Scheme.l1(1, shape=(2,), q=2, order="published"))
+    >>> noise = Noise(Scheme.l1(1, shape=(2,), q=2, coupling="independent", order="published"))
     >>> lower, upper = noise.bounds(torch.tensor([[0, 2]]), range(2))
     >>> lower.tolist(), upper.tolist()
     ([[[0, 3], [0, 1]]], [[[1, 4], [3, 4]]])

@@ -47,7 +47,7 @@ def test_the_plain_noise_is_the_same_noise() -> None:
     """The yardstick shows what the package shows, up to float rounding, at every sample."""
     design = ECM.lp("1/2", 2).design(600, q=64, kind="periodic")
     assert design.weights is not None
-    scheme = Scheme(design, (3, 4, 4), order="published")
+    scheme = Scheme(design, (3, 4, 4), coupling="independent", order="published")
     levels = torch.randint(0, 65, (2, 3, 4, 4), generator=torch.Generator().manual_seed(0))
     plain = PlainNoise(design.weights[0], 64, 600, scheme.shape)(levels / 64, torch.arange(600))
     ours = Noise(scheme).inputs(levels, range(600)).flatten(0, 1)

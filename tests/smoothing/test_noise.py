@@ -71,7 +71,12 @@ def test_every_width_separates_min_of_width_and_distance() -> None:
     """At q = 255, for every width j and all pairs of levels k apart, exactly min(j, k) of the j offsets separate."""
     q = 255
     budget = q * (q + 1) // 2
-    scheme = Scheme(Design.from_weights(step(q), dict.fromkeys(range(1, q + 1), 1), q, budget), (1,), order="published")
+    scheme = Scheme(
+        Design.from_weights(step(q), dict.fromkeys(range(1, q + 1), 1), q, budget),
+        (1,),
+        coupling="independent",
+        order="published",
+    )
     level = torch.arange(q + 1)
     lower, upper = (end[:, :, 0] for end in Noise(scheme).bounds(level[:, None], range(budget)))
     assert bool(((lower <= 2 * level[:, None]) & (2 * level[:, None] <= upper)).all())

@@ -152,7 +152,7 @@ def test_schemes_are_those_of_the_paper() -> None:
     """B = 1000 alpha periodic outcomes in the published order; the baseline is the fixed Lambda with B = alpha q."""
     scheme = make_scheme(VARIABLE, 3, (3, 4, 4), 255, "paper")
     assert (scheme.total, scheme.design.kind, scheme.order, scheme.seed) == (3000, "periodic", "published", 0)
-    fixed = Scheme.l1(3, (3, 4, 4), 255, order="published", representation="center")
+    fixed = Scheme.l1(3, (3, 4, 4), 255, coupling="independent", order="published", representation="center")
     assert make_scheme(BASELINE, 3, (3, 4, 4), 255, "paper").fingerprint == fixed.fingerprint
 
 
