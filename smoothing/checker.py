@@ -433,7 +433,13 @@ class Races:
 
 
 def check_runoff(document: dict[str, Any], facts: dict[str, Any], levels: list[int], races: Races) -> None:
-    """Demand that every way to lose has a race that cannot be won within the ball."""
+    """Demand that every way to lose has a race that cannot be won within the ball.
+
+    >>> races = Races([[0, 1, 2]] * 7 + [[1, 0, 2]], [0] * 7 + [1], [1] * 8)
+    >>> claim = {"radius": "1/2", "ball": "open", "method": "runoff", "races": []}
+    >>> check_runoff(claim, {"budget": 8}, [], races)
+    ok: none of 3 ways to lose the run-off is open in the ball
+    """
     radius, closed, budget = Fraction(document["radius"]), document["ball"] == "closed", facts["budget"]
     priced = {(kind, a, b): m for kind, a, b, m in document["races"]}
     lost: set[tuple[str, int, int]] = set()  # races that cannot be won, by their stored m

@@ -73,9 +73,8 @@ class Electorate:
         if race.kind == "duel":
             return np.where(self.ranks[:, c] < self.ranks[:, k], 2 * self.weights, 0)
         mine, sure = self.votes == k, self.votes != unsure_code(self.votes)
-        if race.kind == "overtake":
-            return (sure + (self.votes == a).astype(np.int64) - mine) * self.weights
-        return (sure + 2 * (self.votes == c).astype(np.int64) - mine - (self.votes == a)) * self.weights
+        extra = (self.votes == a) if race.kind == "overtake" else 2 * (self.votes == c) - (self.votes == a)
+        return np.asarray((sure + extra.astype(np.int64) - mine) * self.weights, dtype=np.int64)
 
     def bound(self, engine: VoteAware, levels: Ints) -> RunoffBound:
         """The vote-aware bound, where `poll.changes` is not 0. Events that cannot be the least, by counts, are not

@@ -75,7 +75,7 @@ def balls_of(world: BruteForce, ranks: np.ndarray, x: int, threat: str) -> list[
 
 
 @pytest.mark.parametrize("coupling", COUPLINGS)
-@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
 @given(seed=st.integers(0, 2**40), classes=st.integers(2, 4), near=st.sampled_from([0.0, 0.0, 0.05, 0.3]))
 def test_no_point_of_a_certified_ball_has_another_class(coupling: str, seed: int, classes: int, near: float) -> None:
     """Random and worst ranking functions, every coupling and design, both certificates, every jitter of near-ties."""
