@@ -162,7 +162,7 @@ def block(found: list[dict[str, Any]]) -> str:
         parts.append(table_text(head, rows))
     parts.append(
         "What an outcome budget B (votes per row) costs, with HistGradientBoostingClassifier. *Base* is the fraction "
-        "of individual votes that are correct; *time* is that of all votes of one row on one CPU core. With the coupling "
+        "of individual votes that are correct; *time* is that of all votes of one row on one CPU core. With coupling "
         "`independent` the columns that are shown together are chosen at random instead of spread evenly."
     )
     head = ["table", "g", "B", "coupling", "time", "base", "smoothed", "certified"]

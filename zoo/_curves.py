@@ -187,7 +187,7 @@ def radius_histogram(certification: Certification, *, narrow: bool = False) -> F
     axes.bar(left, right, width * 0.92, align="edge", color=COLORS[2], label="right")
     if wrong.any():
         axes.bar(left, wrong, width * 0.92, bottom=right, align="edge", color=COLORS[6], label="wrong", hatch="///")
-    axes.set(xlim=(0, rows[-1][1]), xlabel=_label(certification), ylabel="images")
+    axes.set(xlim=(0, rows[-1][1]), xlabel=_label(certification), ylabel=certification.things)
     _whole_ticks(axes, certification)
     axes.grid(visible=False, axis="x")
     axes.legend(frameon=False, labelcolor=INK, fontsize=9)

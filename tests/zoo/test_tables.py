@@ -445,7 +445,7 @@ def test_a_network_reads_tables_too(tmp_path: Path) -> None:
 
 
 def test_the_checker_accepts_immutable_columns_and_no_larger_ball() -> None:
-    """A vote-aware certificate with immutable and free columns passes the independent checker; a larger ball does not."""
+    """A vote-aware certificate with immutable and free columns passes the checker; a larger ball does not."""
     import json
 
     from smoothing import certificate_document, level_bytes, scheme_facts, vote_bytes
