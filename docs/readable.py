@@ -48,13 +48,39 @@ def default(value: Any) -> Any:
     return next((argument.value for argument in given if argument.name == "default"), None)
 
 
+_NAMED = re.compile(r"`([A-Za-z_]\w*)(?:=[^`]*)?`")
+_SENTENCE = re.compile(r"(?<=[.;:])\s+(?=[A-Z`])")
+
+
+def parameter_list(text: str, names: list[str]) -> str:
+    """An `Args:` section for the parameters that the prose explains: each with the first sentence that names it.
+
+    >>> print(parameter_list("Adds.\\n\\n`a` is first. Then `b` follows.", ["a", "b", "c"]))
+    Args:
+        a: `a` is first.
+        b: Then `b` follows.
+    """
+    prose = " ".join(line.strip() for line in text.split(">>>")[0].splitlines())
+    sentences = _SENTENCE.split(prose)
+    lines = []
+    for name in names:
+        found = next((one.strip() for one in sentences if name in _NAMED.findall(one)), None)
+        if found:
+            lines.append(f"    {name}: {found}")
+    return "\n".join(["Args:", *lines]) if lines else ""
+
+
 class Readable(griffe.Extension):
     """Rewrites objects as they are collected."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called by griffe for every object it has read."""
         if obj.docstring is not None:
-            obj.docstring.value = fenced(obj.docstring.value)
+            listed = ""
+            if isinstance(obj, griffe.Function):
+                names = [parameter.name for parameter in obj.parameters if parameter.name not in ("self", "cls")]
+                listed = parameter_list(obj.docstring.value, names)
+            obj.docstring.value = fenced(obj.docstring.value) + (f"\n\n{listed}" if listed else "")
         if isinstance(obj, griffe.Attribute):
             obj.value = default(obj.value)
             obj.labels -= {"class-attribute", "instance-attribute"}

@@ -26,7 +26,11 @@ def stand_in() -> Iterator[tuple[str, dict[str, bytes]]]:
         def do_POST(self) -> None:
             body = self._body()
             if self.path.endswith("/repos/create"):
-                self._json({"url": f"http://{self.headers['Host']}/{json.loads(body)['name']}"})
+                wanted = json.loads(body)
+                name = f"{wanted.get('organization') or 'someone'}/{wanted['name'].split('/')[-1]}"
+                self._json({"url": f"http://{self.headers['Host']}/{name}"})
+            elif self.path.endswith("/validate-yaml"):
+                self._json({"errors": [], "warnings": []})
             elif "/preupload/" in self.path:
                 named = [one["path"] for one in json.loads(body)["files"]]
                 modes = [{"path": name, "uploadMode": "regular", "shouldIgnore": False} for name in named]
@@ -35,7 +39,7 @@ def stand_in() -> Iterator[tuple[str, dict[str, bytes]]]:
                 for line in map(json.loads, body.splitlines()):
                     if line["key"] == "file":
                         files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
-                self._json({"commitUrl": f"http://{self.headers['Host']}/x/commit/{COMMIT}", "commitOid": COMMIT})
+                self._json({"commitUrl": f"http://{self.headers['Host']}/someone/model/commit/{COMMIT}", "commitOid": COMMIT})
             else:
                 self._json({}, 404)
 
