@@ -1,4 +1,4 @@
-"""The part of the report about an attack: the sandwich of both bounds, and images beside what the attack made of them."""
+"""The part of the report about an attack: both bounds as curves, and images beside what the attack made of them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from zoo.attacks import Attack, Attacked
 
 _MOST, _STOPS = 12, 200
+_IMAGE_HEAD = (
+    *("image", "class", "predicted", "turned into"),
+    *("certified radius", "attack distance", "ratio in d", "changed values"),
+)
 
 
 def attack_of(folder: Path, about: dict[str, Any]) -> Attack | None:
@@ -61,16 +65,7 @@ def attack_section(found: Attack | None, images: Dataset | str) -> dict[str, Any
             [f"{float(r):g}", f"{100 * found.certified_accuracy(r).share:.1f}", f"{100 * found.accuracy(r).share:.1f}"]
             for r in found.unit.grid()
         ],
-        "image_head": [
-            "image",
-            "class",
-            "predicted",
-            "turned into",
-            "certified radius",
-            "attack distance",
-            "ratio in d",
-        ]
-        + ["changed values"],
+        "image_head": _IMAGE_HEAD,
         "image_rows": [_line(found, row) for row in found.rows],
         "gallery": [] if isinstance(images, str) else [_item(found, row, images) for row in _chosen(found)],
     }

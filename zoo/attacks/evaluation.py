@@ -85,7 +85,7 @@ class Evaluation:
 
     @cached_property
     def _dividers(self) -> list[tuple[Ints, int]]:
-        """By component: (row of the outcome) * (q + 2) + gap of every divider, ascending; and how many rows there are."""
+        """By component: (row of its outcome) * (q + 2) + gap of every divider, ascending; and the number of rows."""
         q, found = self.scheme.q, []
         for outcomes in self.scheme.design.outcomes:
             row = np.repeat(np.arange(outcomes.finite), np.diff(outcomes.starts))
@@ -144,7 +144,7 @@ class Evaluation:
         return planes.reshape(len(samples), -1, self.scheme.features)
 
     def gradients(self, levels: Ints, samples: Ints, rivals: Sequence[int], c: int) -> tuple[Floats, Tensor]:
-        """Logits [n, classes], and for every rival the gradient of its margin by the input, [rivals, n, planes, features].
+        """Logits [n, classes], and the gradient of every rival's margin by the input, [rivals, n, planes, features].
 
         A base without gradients (a tree, a rounding) has the gradient 0 everywhere.
         """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from zoo.attacks.menu import Menu
 
 _KEPT = 512  # candidate moves that are followed against a rival
-_ROWS = 1 << 26  # numbers of the table of all moves: at more samples x features, some of the samples stand for all
+_NUMBERS = 1 << 23  # effects that are computed at once
 SOFT = 0.5  # a sample counts as half won when its margin is within this share of the spread of all margins
 
 
@@ -29,14 +29,14 @@ class Front:
     `effect` is the expected change of the rival's margin in a sample when the item goes from where it is to its target.
     """
 
-    def __init__(self, menu: Menu, rival: int, target: Ints, place: Ints, effect: Tensor, soft: float) -> None:
+    def __init__(self, menu: Menu, rival: int, moves: tuple[Ints, Ints], effect: Tensor, soft: float) -> None:
         self.menu, self.rival, self.soft = menu, rival, soft
-        self.target, self.place, self.effect = target, place, effect
+        (self.target, self.place), self.effect = moves, effect
         self.measured = torch.zeros_like(effect, dtype=torch.bool)
 
     def copy(self) -> Front:
         """The same beliefs, to be changed on their own."""
-        twin = Front(self.menu, self.rival, self.target, self.place, self.effect.clone(), self.soft)
+        twin = Front(self.menu, self.rival, (self.target, self.place), self.effect.clone(), self.soft)
         twin.measured = self.measured.clone()
         return twin
 
@@ -55,6 +55,8 @@ class Front:
         if not len(samples):
             return
         _, slopes = evaluation.gradients(levels, samples, [self.rival], c)
+        if not bool(slopes.any()):
+            return
         here, rows = evaluation.shown(levels, samples), torch.from_numpy(samples)
         for target in np.unique(self.target).tolist():
             mine = np.flatnonzero(self.target == target)
@@ -73,8 +75,7 @@ def soft_gain(effect: Tensor, margins: Tensor, worth: Tensor, soft: float) -> Te
 def fronts(evaluation: Evaluation, menu: Menu, c: int, rivals: list[int]) -> tuple[Floats, list[Front]]:
     """Logits [samples, classes] of the image itself, and a front against each rival with the best moves by gradient."""
     samples = np.arange(evaluation.scheme.samples)
-    numbers = len(menu.targets) * len(menu.items) * len(rivals)
-    step = max(1, _ROWS // numbers // 8)
+    step = max(1, _NUMBERS // (len(menu.targets) * len(menu.items) * len(rivals)))
     table = [torch.empty((len(menu.targets), len(samples), len(menu.items)), dtype=torch.float16) for _ in rivals]
     logits = []
     for start in range(0, len(samples), step):
@@ -85,13 +86,18 @@ def fronts(evaluation: Evaluation, menu: Menu, c: int, rivals: list[int]) -> tup
         for v, target in enumerate(menu.targets):
             change = evaluation.shown(target, part) - here
             for r in range(len(rivals)):
-                table[r][v, start : start + len(part)] = _by_item(menu, (slopes[r] * change).sum(dim=1)).half()
+                effect = (slopes[r] * change).sum(dim=1)
+                if not bool(slopes[r].any()):  # no gradient: hope that every touched sample comes a little nearer
+                    effect = (change != 0).any(dim=1) * _spread(
+                        evaluation.rule.margins(torch.from_numpy(out), c, rivals[r])
+                    )
+                table[r][v, start : start + len(part)] = _by_item(menu, effect).half()
     every = np.concatenate(logits)
     made = []
     for r, rival in enumerate(rivals):
         margins = evaluation.rule.margins(torch.from_numpy(every), c, rival)
         worth = torch.from_numpy(evaluation.rule.worth(every, c, rival))
-        soft = max(1e-6, SOFT * float(margins.std()))
+        soft = _spread(margins)
         scores = torch.stack([soft_gain(effect.float(), margins, worth, soft) for effect in table[r]]).numpy()
         with np.errstate(divide="ignore", invalid="ignore"):
             rate = np.where(menu.prices > 0, scores / menu.prices, -np.inf)
@@ -99,8 +105,12 @@ def fronts(evaluation: Evaluation, menu: Menu, c: int, rivals: list[int]) -> tup
         best = best[np.isfinite(rate.ravel()[best])]
         target, place = np.unravel_index(best, rate.shape)
         effect = torch.stack([table[r][v, :, p] for v, p in zip(target, place, strict=True)], dim=1).float()
-        made.append(Front(menu, rival, target, place, effect, soft))
+        made.append(Front(menu, rival, (target, place), effect, soft))
     return every, made
+
+
+def _spread(margins: Tensor) -> float:
+    return max(1e-6, SOFT * float(margins.std())) if len(margins) > 1 else 1.0
 
 
 def _by_item(menu: Menu, effect: Tensor) -> Tensor:

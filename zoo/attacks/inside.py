@@ -86,8 +86,9 @@ def verify_model(
                 where = ", ".join(
                     f"{i}: {levels.flat[i]} -> {found.flat[i]}" for i in np.flatnonzero(found != levels).tolist()
                 )
+                sign = "<=" if ball.closed else "<"
                 caught = (
-                    f"test image {idx}, class {ball.prediction} certified {'<=' if ball.closed else '<'} {ball.radius}: "
+                    f"test image {idx}, class {ball.prediction} certified {sign} {ball.radius}: "
                     f"another class when features change ({where})"
                 )
                 break

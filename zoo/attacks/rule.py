@@ -51,6 +51,6 @@ class Plurality:
         return logits[:, rival] - others.max(dim=1).values
 
     def worth(self, logits: Floats, c: int, rival: int) -> Floats:
-        """By sample: what its vote is worth to the rival: twice its weight if it is for c or for the rival, else once."""
+        """By sample, what its vote is worth to the rival: twice its weight if it is for one of the two, else once."""
         votes = logits.argmax(axis=1)
         return (self.weights * (1 + ((votes == c) | (votes == rival)))).astype(np.float32)

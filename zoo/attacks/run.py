@@ -113,7 +113,7 @@ def attack(
         with table.start(list(rows.values())) as file, progress_bar(len(left), "attacking", progress) as advance:
             for idx in left:
                 assert evaluation is not None
-                rows[idx] = _attacked(evaluation, loaded, certified[idx], method, budget, seed)
+                rows[idx] = _attacked(evaluation, loaded, certified[idx], method=method, budget=budget, seed=seed)
                 file.write(table.line(rows[idx]))
                 file.flush()
                 advance(1)
@@ -173,7 +173,7 @@ def _known(table: AttackTable, folder: Path, about: dict[str, Any]) -> dict[int,
     return table.read()
 
 
-def _attacked(evaluation: Evaluation, data: Dataset, row: Row, method: str, budget: float, seed: int) -> Attacked:
+def _attacked(evaluation: Evaluation, data: Dataset, row: Row, *, method: str, budget: float, seed: int) -> Attacked:
     """Attack one image and confirm what was found by a full vote."""
     began, spent, ball = time.perf_counter(), evaluation.passes, row.balls[method]
     levels = data.test.take([row.idx])[0].cpu().numpy().astype(np.int64)
@@ -191,7 +191,7 @@ def _attacked(evaluation: Evaluation, data: Dataset, row: Row, method: str, budg
             )
         far = rounded_up(ball.distance(levels, found)[1])
         changes = [(int(i), int(found[i])) for i in np.flatnonzero(found != levels.ravel())]
-    seconds = time.perf_counter() - began
+    seconds = round(time.perf_counter() - began, 3)
     return Attacked(row.idx, row.label, ball, far, turned, tuple(changes), evaluation.passes - spent, seconds)
 
 

@@ -22,11 +22,12 @@ from zoo.attacks.menu import Menu
 if TYPE_CHECKING:
     from zoo.attacks.evaluation import Change, Evaluation, Floats, Ints
 
-_RIVALS = 3
+_RIVALS = 3  # the nearest to winning are attacked for, fewer if the budget is small
+_SETUP = 4  # at most one part in so many of the budget is planned for their gradients
 _POOL = 24  # moves that are tried on a few of their samples before one is made ...
 _SAMPLES = 16  # ... on this many ...
 _TRIALS = 3  # ... and moves that are then tried on all of them
-_FAILURES = 2  # rounds of trials in a row without any gain after which a greedy run gives up
+_FAILURES = 8  # rounds of trials in a row without any gain after which a greedy run gives up
 
 
 @attrs.frozen(eq=False)
@@ -45,7 +46,7 @@ class Spent(Exception):
 class Search:
     """The attack on one image: `kept` are the points found with another prediction than `c`, each nearer than the last.
 
-    `budget` is in passes through the base, `bound` limits the distance (a float): only points nearer than it are looked for.
+    `budget` is in passes through the base. `bound` limits the distance (a float): only nearer points are looked for.
     """
 
     def __init__(
@@ -74,11 +75,13 @@ class Search:
         evaluation = self.evaluation
         start = Point(self.menu.x, evaluation.everywhere(self.menu.x), 0.0)
         need = evaluation.rule.need(start.logits, self.c)
-        rivals = [k for k in np.argsort(need, kind="stable").tolist() if k != self.c][:_RIVALS]
+        samples = evaluation.scheme.samples
+        count = max(1, min(_RIVALS, (self.limit - evaluation.passes) // (_SETUP * samples) - 1))
+        rivals = [k for k in np.argsort(need, kind="stable").tolist() if k != self.c][:count]
         if self._changed(start):
             self.kept.append(start)
             return
-        self._afford(evaluation.scheme.samples * (1 + len(rivals)))
+        self._afford(samples * (1 + len(rivals)))
         _, made = fronts(evaluation, self.menu, self.c, rivals)
         expected, steps = zip(*(self._expected(front, start) for front in made), strict=True)
         order = np.argsort(expected, kind="stable").tolist()
@@ -154,7 +157,8 @@ class Search:
         With an expected number of `steps` no more than half of the budget is planned for them: where it is small, fewer
         moves are tried before one is made.
         """
-        point, failures, made, menu = start, 0, 0, self.menu
+        point, failures, menu = start, 0, self.menu
+        first = max(1, self.evaluation.rule.need(start.logits, self.c)[front.rival])
         open_ = ~np.isin(menu.items[front.place], list(banned))
         while not self._changed(point):
             margins = self._margins(point.logits, front.rival)
@@ -168,7 +172,8 @@ class Search:
             rate = np.where(fits, gains / np.where(fits, price, 1), -np.inf)
             chosen = [int(k) for k in np.argsort(-rate, kind="stable")[:_POOL] if fits[k]]
             touch = self.evaluation.scheme.samples * float(price[chosen[:_TRIALS]].max())
-            share = (self.limit - self.evaluation.passes) / (2 * max(1, steps - made)) if steps else np.inf
+            need = self.evaluation.rule.need(point.logits, self.c)[front.rival] / first if steps else 0
+            share = (self.limit - self.evaluation.passes) / (2 * (1 + steps * need)) if steps else np.inf
             if share >= _POOL * _SAMPLES + (_TRIALS + 2) * touch:
                 chosen = self._screened(front, point, chosen, gains, price)
             else:
@@ -191,11 +196,11 @@ class Search:
                 if values[best][1] <= 0:
                     failures += 1
                     continue
-            failures, made = 0, made + 1
+            failures = 0
             change, point = tried[best]
             same = front.place == front.place[chosen[best]]
             front.effect[:, torch.from_numpy(same)] -= front.effect[:, chosen[best]][:, None].clone()
-            if not won:
+            if not won and share >= 3 * touch:
                 self._afford(2 * len(change.samples))
                 front.refresh(self.evaluation, point.levels, change.samples, self.c)
         return point
@@ -235,7 +240,7 @@ class Search:
         return sorted(moves, key=lambda k: -estimate[k])[:_TRIALS]
 
     def _expected(self, front: Front, start: Point) -> tuple[float, int]:
-        """The cost and the number of moves at which the prediction would change if all beliefs were true; no pass is spent."""
+        """The cost and the number of moves that would change the prediction if all beliefs were true."""
         margins, rule = self._margins(start.logits, front.rival), self.evaluation.rule
         worth = rule.worth(start.logits, self.c, front.rival)
         price, cost = self.menu.prices[front.target, front.place], 0.0
