@@ -39,7 +39,9 @@ def stand_in() -> Iterator[tuple[str, dict[str, bytes]]]:
                 for line in map(json.loads, body.splitlines()):
                     if line["key"] == "file":
                         files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
-                self._json({"commitUrl": f"http://{self.headers['Host']}/someone/model/commit/{COMMIT}", "commitOid": COMMIT})
+                self._json(
+                    {"commitUrl": f"http://{self.headers['Host']}/someone/model/commit/{COMMIT}", "commitOid": COMMIT}
+                )
             else:
                 self._json({}, 404)
 
