@@ -329,7 +329,7 @@ def main() -> None:
         if not child:
             try:
                 if target.path.startswith("smoothing"):
-                    importlib.import_module("ecm._design")
+                    importlib.import_module("ecm.design.design")
                 examine(target, given.sample, given.number, given.log)
             finally:
                 sys.stdout.flush()

@@ -19,10 +19,10 @@ from results_page import effort, page, parameters
 from results_records import MAIN, RECORDS, Run, keep, read_run, ship, shipped
 from results_text import percent, table
 
-from ecm._errors import ECMError
-from zoo._certification import METHODS
-from zoo._experiments._paper import published
-from zoo._load import PRETRAINED
+from ecm.errors import ECMError
+from zoo.certification import METHODS
+from zoo.experiments.paper import published
+from zoo.models import PRETRAINED
 
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"

@@ -10,10 +10,10 @@ from results_gain import covered
 from results_records import Found, Run, read_run
 from results_text import difference, percent, plain, span, table, with_interval
 
-from ecm._budget import PER_ALPHA
-from zoo._accuracy import Accuracy
-from zoo._experiments._checks import paired_interval
-from zoo._experiments._declarations import Panel
+from ecm.design.budget import PER_ALPHA
+from zoo.certification import Accuracy
+from zoo.experiments.checks import paired_interval
+from zoo.experiments.declarations import Panel
 
 TOLERATED = 2.0  # points of certified accuracy that a smaller budget may lose at any radius
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from results_records import Run
 
-from zoo._curves import COLORS, INK, Floats, _figure, steps, svg
+from ecm.arrays import Floats
+from zoo.reports import COLORS, INK, svg
+from zoo.reports.curves import _figure, steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,10 +13,10 @@ import results_figures as figures
 from results_records import MAIN, Run, read_run, runs_in
 from results_text import difference, listed, plain, span, table
 
-from ecm._budget import PER_ALPHA
-from zoo._experiments import EXPERIMENTS
-from zoo._experiments._checks import paired_interval
-from zoo._experiments._table import certified_images
+from ecm.design.budget import PER_ALPHA
+from zoo.experiments.checks import paired_interval
+from zoo.experiments.declarations import EXPERIMENTS
+from zoo.experiments.table import certified_images
 
 PROTOTYPE = (5.0, 8.0)  # points that a prototype of the vote-aware certificate gained at mid radii
 DISTANCES = tuple(Fraction(k, 10) for k in range(6))  # a unanimous vote reaches d = 1/2

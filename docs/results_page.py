@@ -19,14 +19,14 @@ from results_gain import by_power, gain_figures, gain_table, growth_table, large
 from results_records import MAIN, RECORDS, Found, Run, find, read_run, recipe, runs_in, shipped
 from results_text import difference, listed, percent, plain, table, with_interval
 
-from zoo._certification import METHODS
-from zoo._experiments import EXPERIMENTS
-from zoo._experiments._checks import Verdict
-from zoo._experiments._declarations import Family, Panel
-from zoo._experiments._plan import SIZES
-from zoo._experiments._table import Cell
-from zoo._models import build_network
-from zoo._recipe import UNNAMED, preset
+from zoo.certification import METHODS
+from zoo.experiments import SIZES
+from zoo.experiments.checks import Verdict
+from zoo.experiments.declarations import EXPERIMENTS, Family, Panel
+from zoo.experiments.table import Cell
+from zoo.models.networks import build_network
+from zoo.training import preset
+from zoo.training.recipe import UNNAMED
 
 NAMES = {"paper": "paper's", "integer": "integer", "vote_aware": "vote-aware"}
 

@@ -16,17 +16,16 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ecm._errors import ECMError
+from ecm.errors import ECMError
 from smoothing import Record
-from zoo._certification import Certification
-from zoo._certify import ABOUT, TABLE, read_about, read_certification
-from zoo._data import load_data
-from zoo._experiments import EXPERIMENTS, Experiment
-from zoo._experiments._checks import Verdict, check
-from zoo._experiments._declarations import Family
-from zoo._experiments._table import Reproduction, Trained, collect, read_trained
-from zoo._load import PRETRAINED, VOTES, load
-from zoo._model import CARD, SCHEME, WEIGHTS, read_card
+from zoo.certification import ABOUT, TABLE, Certification, read_about, read_certification
+from zoo.data.catalogue import load_data
+from zoo.experiments import Reproduction, check
+from zoo.experiments.checks import Verdict
+from zoo.experiments.declarations import EXPERIMENTS, Experiment, Family
+from zoo.experiments.table import Trained, collect, read_trained
+from zoo.models import CARD, PRETRAINED, SCHEME, VOTES, load, read_card
+from zoo.models.model import WEIGHTS
 
 RECORDS = Path(__file__).parent / "records"
 MAIN = "cifar10"  # the campaign that the sections on certificates and budgets are about

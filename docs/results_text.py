@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from zoo._accuracy import Accuracy
+from zoo.certification import Accuracy
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

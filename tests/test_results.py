@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 import torch
 
-from ecm._errors import ECMError
+from ecm.errors import ECMError
 from smoothing import Record, digest
 from zoo import read_certification
-from zoo._certification import METHODS
-from zoo._experiments._paper import published
-from zoo._load import PRETRAINED
+from zoo.certification import METHODS
+from zoo.experiments.paper import published
+from zoo.models import PRETRAINED
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -27,49 +27,40 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from zoo._errors import CertifyError, CheckpointError, DataError, ModelError, TrainingError
+from zoo.errors import CertifyError, CheckpointError, DataError, ModelError, TrainingError
 
 if TYPE_CHECKING:
-    from zoo._accuracy import Accuracy
-    from zoo._certification import Certification
-    from zoo._certify import certify, read_certification
-    from zoo._compare import Comparison, compare
-    from zoo._curves import certified_curve, radius_histogram
-    from zoo._data import DATASETS, Augmentation, Dataset, load_data
-    from zoo._experiments._reproduce import reproduce
-    from zoo._experiments._table import Reproduction
-    from zoo._export import export
-    from zoo._load import Listing, list_models, load
-    from zoo._model import Model
-    from zoo._models import MODELS
-    from zoo._recipe import Recipe
-    from zoo._report import report
-    from zoo._train import train
+    from zoo.certification import Accuracy, Certification, certify, export, read_certification
+    from zoo.data import DATASETS, Augmentation, Dataset, load_data
+    from zoo.experiments import Reproduction, reproduce
+    from zoo.models import MODELS, Listing, Model, list_models, load
+    from zoo.reports import Comparison, certified_curve, compare, radius_histogram, report
+    from zoo.training import Recipe, train
 
 _LAZY = {
-    "Accuracy": "_accuracy",
-    "Augmentation": "_data",
-    "Certification": "_certification",
-    "Comparison": "_compare",
-    "DATASETS": "_data",
-    "Dataset": "_data",
-    "Listing": "_load",
-    "MODELS": "_models",
-    "Model": "_model",
-    "Recipe": "_recipe",
-    "Reproduction": "_experiments._table",
-    "certified_curve": "_curves",
-    "certify": "_certify",
-    "compare": "_compare",
-    "export": "_export",
-    "list_models": "_load",
-    "load": "_load",
-    "load_data": "_data",
-    "radius_histogram": "_curves",
-    "read_certification": "_certify",
-    "report": "_report",
-    "reproduce": "_experiments._reproduce",
-    "train": "_train",
+    "Accuracy": "certification",
+    "Augmentation": "data",
+    "Certification": "certification",
+    "Comparison": "reports",
+    "DATASETS": "data",
+    "Dataset": "data",
+    "Listing": "models",
+    "MODELS": "models",
+    "Model": "models",
+    "Recipe": "training",
+    "Reproduction": "experiments",
+    "certified_curve": "reports",
+    "certify": "certification",
+    "compare": "reports",
+    "export": "certification",
+    "list_models": "models",
+    "load": "models",
+    "load_data": "data",
+    "radius_histogram": "reports",
+    "read_certification": "certification",
+    "report": "reports",
+    "reproduce": "experiments",
+    "train": "training",
 }
 
 __all__ = [

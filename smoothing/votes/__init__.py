@@ -1,0 +1,45 @@
+"""Votes: the smoothed classifier, how it is evaluated, and the record of its votes."""
+
+from typing import TYPE_CHECKING
+
+from ecm.lazy import lazy
+
+if TYPE_CHECKING:
+    from smoothing.votes.arrays import FromArrays
+    from smoothing.votes.classifier import SmoothedClassifier
+    from smoothing.votes.early_stop import Decision, decide, vote_chunks
+    from smoothing.votes.jitter import Jitter, measure_jitter
+    from smoothing.votes.progress import progress_bar
+    from smoothing.votes.record import Header, Record, data_fingerprint, model_fingerprint, vote_dataset
+    from smoothing.votes.smoothed_function import UNIT, SmoothedFunction
+
+__all__ = [
+    "UNIT",
+    "Decision",
+    "FromArrays",
+    "Header",
+    "Jitter",
+    "Record",
+    "SmoothedClassifier",
+    "SmoothedFunction",
+    "data_fingerprint",
+    "decide",
+    "measure_jitter",
+    "model_fingerprint",
+    "progress_bar",
+    "vote_chunks",
+    "vote_dataset",
+]
+
+__getattr__ = lazy(
+    __name__,
+    {
+        "arrays": "FromArrays",
+        "classifier": "SmoothedClassifier",
+        "early_stop": "Decision decide vote_chunks",
+        "jitter": "Jitter measure_jitter",
+        "progress": "progress_bar",
+        "record": "Header Record data_fingerprint model_fingerprint vote_dataset",
+        "smoothed_function": "SmoothedFunction UNIT",
+    },
+)

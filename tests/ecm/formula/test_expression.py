@@ -1,0 +1,111 @@
+"""The formula tree: enclosures, derivatives, floats, sympy and text agree with one another."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import sympy
+from flint import arb, fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecm.formula.atoms import ATOMS
+from ecm.formula.expression import ONE, Z, as_node
+from ecm.formula.folding import minimum
+from ecm.formula.parser import parse
+from ecm.formula.values import precision
+
+SMOOTH = [
+    "z**0.5/18",
+    "log(1+5*z)/log(6)",
+    "1-exp(-3*z)",
+    "tanh(2*z)",
+    "atan(3*z)/2",
+    "asinh(5*z)/3",
+    "sin(z)*z**(2/3)",
+    "z/(z+1/4)",
+    "sqrt(log1p(z))",
+    "expm1(z)/(E-1)",
+    "(2*z - z**2)**1.5",
+    "z**(1/pi)",
+]
+
+
+@pytest.mark.parametrize("text", SMOOTH)
+@given(st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=200))
+@settings(max_examples=15)
+def test_derivatives_are_limits_of_difference_quotients(text: str, x: Fraction) -> None:
+    """The two derivatives agree with difference quotients at high precision."""
+    node, h = parse(text), Fraction(1, 2**60)
+    with precision(400):
+        at = [node.ball(arb(fmpq(p.numerator, p.denominator))) for p in (x - h, x, x + h)]
+        step = arb(fmpq(h.numerator, h.denominator))
+        middle = arb(fmpq(x.numerator, x.denominator))
+        first, second = node.slope.ball(middle), node.slope.slope.ball(middle)
+        assert abs((at[2] - at[0]) / (2 * step) - first) < arb(2) ** -80
+        assert abs((at[2] - 2 * at[1] + at[0]) / (step * step) - second) < arb(2) ** -80
+
+
+@pytest.mark.parametrize(
+    "text", [*SMOOTH, "Min(3*z,1)/18", "sign(z)/8 + Abs(z - 1/2)", "Piecewise((z, z<1/3), (1/3, True))"]
+)
+@given(st.integers(0, 64))
+@settings(max_examples=20)
+def test_balls_floats_and_sympy_agree(text: str, k: int) -> None:
+    """An enclosure, the float value and sympy's value of a formula are the same number."""
+    node = parse(text)
+    value = float(node.ball(arb(k) / 64).mid())
+    assert node.float(np.array([k / 64]))[0] == pytest.approx(value, rel=1e-12, abs=1e-12)
+    z = sympy.Symbol("z")
+    assert float(node.sympy(z).subs(z, sympy.Rational(k, 64)).evalf(30)) == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("text", SMOOTH)
+def test_text_is_canonical(text: str) -> None:
+    """The text of a tree and of its derivatives parses back to an equal tree."""
+    for node in (parse(text), parse(text).slope, parse(text).slope.slope):
+        assert parse(node.text()) == node
+
+
+def test_operators_build_trees() -> None:
+    """Python's operators on trees mean what they mean in the text."""
+    assert Z ** Fraction(1, 2) / 18 == parse("z**0.5/18")
+    assert parse("1 - 2*z") == 1 - Z * 2
+    assert minimum(3 * Z, ONE) == parse("Min(3*z, 1)")
+    assert as_node(3) == parse("3")
+
+
+@pytest.mark.parametrize("name", [name for name in ATOMS if name not in ("sign", "Abs")])
+@given(st.fractions(Fraction(1, 10), 3, max_denominator=40))
+@settings(max_examples=10)
+def test_atoms_declare_consistent_taylor_series(name: str, x: Fraction) -> None:
+    """The series an atom continues has its own derivatives as coefficients."""
+    atom, start = ATOMS[name], arb(fmpq(x.numerator, x.denominator))
+    series = atom.taylor([start, fmpq(1), fmpq(0), fmpq(0)], atom.ball(start))
+    node, factorial = Z.apply(name), 1
+    for k in range(4):
+        factorial *= max(k, 1)
+        assert (arb(series[k]) * factorial).overlaps(node.ball(start))
+        node = node.slope
+
+
+@pytest.mark.parametrize("name", list(ATOMS))
+@given(st.fractions(Fraction(-1, 2), 4, max_denominator=30), st.fractions(Fraction(1, 30), 2, max_denominator=30))
+@settings(max_examples=40)
+def test_atoms_declare_true_shapes(name: str, lo: Fraction, width: Fraction) -> None:
+    """Where an atom claims to be monotone, concave or convex, its values at five points agree."""
+    atom = ATOMS[name]
+    if atom.above is not None and lo <= atom.above:
+        return
+    points = [arb(fmpq(p.numerator, p.denominator)) for p in (lo + width * i / 4 for i in range(5))]
+    up, down, concave, convex = atom.shape(points[0], points[-1])
+    values = [atom.ball(p) for p in points]
+    for a, b in pairwise(values):
+        assert not (up and b < a)
+        assert not (down and b > a)
+    for a, b, c in zip(values, values[1:], values[2:], strict=False):
+        assert not (concave and a + c > 2 * b)
+        assert not (convex and a + c < 2 * b)

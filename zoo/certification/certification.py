@@ -1,0 +1,270 @@
+"""What a certification run found: one row an image, and the three accuracies, each under its own name.
+
+- *base* accuracy: the share of all single votes (one noisy evaluation of the network each) that are right;
+- *smoothed* accuracy: the share of images whose plurality of votes is right;
+- *certified* accuracy at r: the share of images whose plurality is right at x and at every point within r of x.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from ecm.errors import ECMError
+from ecm.formula import Exact, exact
+from smoothing.certificates import Certificate, root_below
+from zoo.certification.accuracy import Accuracy
+
+if TYPE_CHECKING:
+    from ecm import ECM
+    from smoothing import Scheme
+
+METHODS = ("paper", "integer", "vote_aware")
+
+
+def methods_up_to(certificate: str) -> tuple[str, ...]:
+    """The certificates that are computed when this one is asked for: each is at least as large as those before it.
+
+    >>> methods_up_to("strongest"), methods_up_to("integer")
+    (('paper', 'integer', 'vote_aware'), ('paper', 'integer'))
+    """
+    if certificate == "strongest":
+        return METHODS
+    if certificate not in METHODS:
+        raise ECMError(f"certificate = {certificate!r} is unknown; write one of strongest, {', '.join(METHODS)}")
+    return METHODS[: METHODS.index(certificate) + 1]
+
+
+@attrs.frozen
+class Unit:
+    """In what radii are counted: l_p where g = z**p/alpha, changed features or pixels for l0, else metric distance.
+
+    `converted` is the p of l_p radii that follow from l1 certificates (the baseline for fractional p).
+    """
+
+    name: str
+    power: tuple[Fraction, Fraction] | None
+    converted: Fraction | None = None
+
+    @classmethod
+    def of(cls, metric: ECM, *, pixel: bool = False) -> Unit:
+        """
+        >>> from ecm import ECM
+        >>> Unit.of(ECM.lp("1/2", 18)).name, Unit.of(ECM.from_expr("1 - exp(-z)")).name
+        ('l_1/2 radius', 'metric distance')
+        """
+        power = metric.power()
+        if power is None:
+            return cls("metric distance", None)
+        if power[0] == 0:
+            return cls("changed pixels" if pixel else "changed features", power)
+        return cls(f"l_{power[0]} radius", power)
+
+    def to_lp(self, p: Fraction) -> Unit:
+        """The unit in which an l1 run is compared with l_p runs.
+
+        >>> from ecm import ECM
+        >>> Unit.of(ECM.l1(18)).to_lp(Fraction(1, 2)).name
+        'l_1/2 radius'
+        """
+        if self.power is None or self.power[0] != 1 or not 0 < p <= 1:
+            raise ECMError(f"{self.name} to l_{p}: only l1 radii follow, and only for 0 < p <= 1")
+        return attrs.evolve(self, name=f"l_{p} radius", converted=p)
+
+    def covers(self, ball: Certificate, radius: Fraction) -> bool:
+        """Whether every point at this distance or nearer lies in the ball; exact, for open balls too.
+
+        For converted units: ||v||_1 is at most ||v||_p, and at most ||v||_p**p since all differences are at most 1.
+        """
+        if self.converted is not None and self.power is not None and ball.radius is not None:
+            left, right = radius**self.converted.numerator, (self.power[1] * ball.radius) ** self.converted.denominator
+            inside = left <= right if ball.closed else left < right
+            return ball.everywhere or inside or ball.covers_lp(radius)
+        return ball.covers(radius) if self.power is None else ball.covers_lp(radius)
+
+    def radius(self, ball: Certificate) -> float:
+        """The largest double that the ball covers: sound to compare with `>=`. nan: no certificate; inf: no limit."""
+        if ball.radius is None:
+            return math.nan
+        if ball.everywhere:
+            return math.inf
+        if self.power is None:
+            return root_below(ball.radius, Fraction(1), strict=not ball.closed)
+        found = ball.lp_radius() if self.converted is None else ball.l1_to_lp(self.converted)
+        return math.nan if found is None else found
+
+    def grid(self, steps: int = 10) -> tuple[Fraction, ...]:
+        """Round radii from 0 to what a unanimous vote gives by the paper's formula, d = 1/2, in at most `steps` steps.
+
+        It depends on the metric alone, so that runs with one metric are tabulated at the same radii.
+
+        >>> from ecm import ECM
+        >>> [str(r) for r in Unit.of(ECM.lp("1/2", 18)).grid()]
+        ['0', '10', '20', '30', '40', '50', '60', '70', '80']
+        >>> [str(r) for r in Unit.of(ECM.l0(1)).grid()]
+        ['0']
+        """
+        most = 0.5
+        if self.power is not None:
+            p, alpha = float(self.converted or self.power[0]), float(self.power[1])
+            most = (alpha / 2) ** (1 / p) if p else alpha / 2
+        unit = Fraction(10) ** (math.floor(math.log10(most)) - 1)
+        sizes = (unit * ten * step for ten in (1, 10, 100) for step in (1, Fraction(2), Fraction(5, 2), 5))
+        whole = self.power is not None and self.power[0] == 0
+        step = next(s for s in sizes if most / s <= steps and (not whole or s.denominator == 1))
+        return tuple(step * k for k in range(math.floor(most / step) + 1))
+
+
+@attrs.frozen
+class Row:
+    """One image: its true label, how many votes were right or unsure (by weight), and its balls by method."""
+
+    idx: int
+    label: int
+    hits: int
+    unsure: int
+    seconds: float
+    balls: Mapping[str, Certificate]
+
+    @property
+    def predict(self) -> int:
+        """The smoothed classifier's answer: the plurality of the votes, ties to the smaller index."""
+        return next(iter(self.balls.values())).prediction
+
+    @property
+    def correct(self) -> bool:
+        """Whether the smoothed classifier is right at x."""
+        return self.predict == self.label
+
+
+@attrs.frozen(repr=False)
+class Certification:
+    """The rows of a run and everything that can be counted from them.
+
+    `certificate` is the method whose radius is reported; `radii` (in `unit`) are those of the table; `folder` holds the
+    votes and the table. Votes are those of one fixed model under one fixed scheme: certificates hold with certainty,
+    without a confidence level.
+
+    >>> from zoo import load, read_certification
+    >>> found = read_certification(load("digits-l0.5-a4").path)
+    >>> found.images, found.unit.name
+    (359, 'l_1/2 radius')
+    >>> found.certified_accuracy(1, "paper").correct <= found.certified_accuracy(1).correct
+    True
+    """
+
+    model: str
+    data: str
+    split_size: int
+    scheme: Scheme
+    rows: tuple[Row, ...]
+    certificate: str
+    radii: tuple[Fraction, ...]
+    folder: Path
+    converted: Fraction | None = None
+
+    @property
+    def unit(self) -> Unit:
+        """What radii mean here."""
+        unit = Unit.of(self.scheme.metric, pixel=self.scheme.pixel)
+        return unit if self.converted is None else unit.to_lp(self.converted)
+
+    def as_lp(self, p: Exact) -> Certification:
+        """This l1 run with its radii as the l_p radii that follow from them: the baseline for a model of l_p itself."""
+        exponent = exact(p, "p")
+        unit = Unit.of(self.scheme.metric, pixel=self.scheme.pixel).to_lp(exponent)
+        return attrs.evolve(self, converted=exponent, radii=unit.grid())
+
+    @property
+    def images(self) -> int:
+        """How many images were certified."""
+        return len(self.rows)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The certificates that were computed, weakest first."""
+        return methods_up_to(self.certificate)
+
+    @property
+    def base_accuracy(self) -> float:
+        """Mean over images and samples of the network being right under the noise (an unsure vote is not right)."""
+        return sum(row.hits for row in self.rows) / (self.scheme.total * self.images)
+
+    @property
+    def smoothed_accuracy(self) -> Accuracy:
+        """Images whose plurality of votes is the label."""
+        return Accuracy(sum(row.correct for row in self.rows), self.images)
+
+    def certified_accuracy(self, radius: Exact, method: str | None = None) -> Accuracy:
+        """Images that keep the right class at every point within `radius` (in `unit`, ends included)."""
+        r, unit, chosen = exact(radius, "radius"), self.unit, method or self.certificate
+        if r < 0:
+            raise ECMError(f"radius = {r}: write a radius >= 0")
+        if chosen not in self.methods:
+            raise ECMError(f"{chosen!r} was not computed in this run; computed: {', '.join(self.methods)}")
+        return Accuracy(sum(row.correct and unit.covers(row.balls[chosen], r) for row in self.rows), self.images)
+
+    def radius_of(self, row: Row, method: str | None = None) -> float:
+        """The certified radius of an image, rounded down; 0 <= r also where the prediction is wrong."""
+        return self.unit.radius(row.balls[method or self.certificate])
+
+    @cached_property
+    def all_radii(self) -> Mapping[str, tuple[float, ...]]:
+        """`radius_of` every row, in their order, by method: roots are exact and take time, so they are kept."""
+        unit = self.unit
+        return {method: tuple(unit.radius(row.balls[method]) for row in self.rows) for method in self.methods}
+
+    def table(self, radii: Sequence[Exact] | None = None) -> list[dict[str, Any]]:
+        """For every radius the certified accuracy by method, as plain data."""
+        chosen = self.radii if radii is None else tuple(exact(r, "radius") for r in radii)
+        return [
+            {"radius": float(r)} | {method: self.certified_accuracy(r, method).share for method in self.methods}
+            for r in chosen
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        """The accuracies as plain data, with the number of images and 95% intervals: what a card keeps."""
+        smoothed = self.smoothed_accuracy
+        return {
+            "data": self.data,
+            "images": self.images,
+            "of": self.split_size,
+            "base_accuracy": self.base_accuracy,
+            "smoothed_accuracy": smoothed.share,
+            "smoothed_interval": list(smoothed.interval()),
+            "certificate": self.certificate,
+            "radius_unit": self.unit.name,
+            "certified_accuracy": [
+                {
+                    "radius": str(r),
+                    "interval": list(self.certified_accuracy(r).interval()),
+                    **{method: self.certified_accuracy(r, method).share for method in self.methods},
+                }
+                for r in self.radii
+            ],
+            "unsure_votes": sum(row.unsure for row in self.rows),
+            "votes_an_image": self.scheme.samples,
+        }
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return f"{self.model}: no image of {self.data} is certified yet"
+        width = max(6, *(len(f"{float(r):g}") + 2 for r in self.radii))
+        lines = [
+            f"{self.model}: {self.images} of {self.split_size} test images of {self.data}, "
+            f"{self.scheme.samples} votes an image",
+            f"  base accuracy      {100 * self.base_accuracy:.1f}% of all votes",
+            f"  smoothed accuracy  {self.smoothed_accuracy}",
+            f"  certified accuracy (%) by {self.unit.name}",
+            " " * 15 + "".join(f"{float(r):>{width}g}" for r in self.radii),
+        ]
+        for method in self.methods:
+            shares = (100 * self.certified_accuracy(r, method).share for r in self.radii)
+            lines.append(f"    {method:<11}" + "".join(f"{share:>{width}.1f}" for share in shares))
+        return "\n".join(lines)
