@@ -7,24 +7,11 @@ from ecm.lazy import lazy
 if TYPE_CHECKING:
     from zoo.certification.accuracy import Accuracy
     from zoo.certification.certification import METHODS, Certification, Row
-    from zoo.certification.documents import CHECKER, FACTS, export
-    from zoo.certification.run import (
-        ABOUT,
-        TABLE,
-        certified_data,
-        certify,
-        chosen_radii,
-        find_run,
-        read_about,
-        read_certification,
-    )
+    from zoo.certification.documents import export
+    from zoo.certification.run import certified_data, certify, chosen_radii, find_run, read_about, read_certification
 
 __all__ = [
-    "ABOUT",
-    "CHECKER",
-    "FACTS",
     "METHODS",
-    "TABLE",
     "Accuracy",
     "Certification",
     "Row",
@@ -42,7 +29,7 @@ __getattr__ = lazy(
     {
         "accuracy": "Accuracy",
         "certification": "Certification METHODS Row",
-        "documents": "CHECKER FACTS export",
-        "run": "ABOUT TABLE certified_data certify chosen_radii find_run read_about read_certification",
+        "documents": "export",
+        "run": "certified_data certify chosen_radii find_run read_about read_certification",
     },
 )

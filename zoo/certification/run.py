@@ -33,22 +33,9 @@ from zoo.data import DATASETS, Dataset, load_data
 from zoo.distributed import Workers, workers
 from zoo.errors import CertifyError, DataError, ModelError
 from zoo.files import alone, write_atomically
-from zoo.models import (
-    CARD,
-    PRETRAINED,
-    RUNS,
-    SCHEME,
-    VOTES,
-    Model,
-    find_model,
-    load,
-    read_card,
-    read_scheme,
-    require_unchanged,
-    update_card,
-)
+from zoo.folder import ABOUT, CARD, SCHEME, TABLE, VOTES
+from zoo.models import PRETRAINED, RUNS, Model, find_model, load, read_card, read_scheme, require_unchanged, update_card
 
-TABLE, ABOUT = "certify.tsv", "certify.json"
 FORMAT = "ecm-certification-1"
 _ENTRIES = (
     *("model", "weights", "scheme", "tolerance", "certificate", "radii"),

@@ -6,11 +6,9 @@ from ecm.lazy import lazy
 
 if TYPE_CHECKING:
     from zoo.models.card import describe
-    from zoo.models.library import PRETRAINED, RUNS, VOTES, Listing, find_model, list_models, load
+    from zoo.models.library import PRETRAINED, RUNS, Listing, find_model, list_models, load
     from zoo.models.model import (
-        CARD,
         NOISE_MEMORY,
-        SCHEME,
         Model,
         read_card,
         read_scheme,
@@ -21,13 +19,10 @@ if TYPE_CHECKING:
     from zoo.models.networks import MODELS, Base, build_network, default_model, require_fit
 
 __all__ = [
-    "CARD",
     "MODELS",
     "NOISE_MEMORY",
     "PRETRAINED",
     "RUNS",
-    "SCHEME",
-    "VOTES",
     "Base",
     "Listing",
     "Model",
@@ -49,8 +44,8 @@ __getattr__ = lazy(
     __name__,
     {
         "card": "describe",
-        "library": "Listing PRETRAINED RUNS VOTES find_model list_models load",
-        "model": "CARD Model NOISE_MEMORY SCHEME read_card read_scheme require_unchanged update_card write_model",
+        "library": "Listing PRETRAINED RUNS find_model list_models load",
+        "model": "Model NOISE_MEMORY read_card read_scheme require_unchanged update_card write_model",
         "networks": "Base MODELS build_network default_model require_fit",
     },
 )

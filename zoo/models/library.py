@@ -13,7 +13,8 @@ import attrs
 
 from ecm.errors import ECMError
 from zoo.errors import CheckpointError, ModelError
-from zoo.models.model import AGAIN, CARD, SCHEME, Model, read_card
+from zoo.folder import CARD, SCHEME, VOTES
+from zoo.models.model import AGAIN, Model, read_card
 
 if TYPE_CHECKING:
     from torch import nn
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 PRETRAINED = Path(__file__).parent.parent / "pretrained"
 RUNS = Path("runs")
-VOTES = "votes"
 
 
 def find_model(name: str | os.PathLike[str]) -> Path:

@@ -15,13 +15,13 @@ from torch import nn
 from smoothing.scheme import Scheme
 from zoo.errors import ModelError
 from zoo.files import load_tensors, save_tensors, write_atomically
+from zoo.folder import CARD, SCHEME, WEIGHTS
 from zoo.models.card import describe
 from zoo.models.networks import Base, build_network
 
 if TYPE_CHECKING:
     from smoothing import SmoothedClassifier
 
-WEIGHTS, CARD, SCHEME = "weights.safetensors", "card.json", "scheme.json"
 FORMAT = "ecm-model-1"
 AGAIN = "train again with --no-resume"  # resume=False: without it a folder that holds a card is left as it is
 NOISE_MEMORY = 2**30  # bytes; enough to keep the table of an arbitrary permutation a feature at B = 18000 on CIFAR

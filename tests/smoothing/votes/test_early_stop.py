@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ecm import ECM
 from ecm.design import Design
-from smoothing.certificates.certifier import certify
+from smoothing.certificates import certify
 from smoothing.errors import VoteError
 from smoothing.scheme import Scheme
 from smoothing.verification.strategies import small_schemes

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import Model, load
 from zoo.cli.command import app
-from zoo.data.catalogue import DATASETS
+from zoo.data import DATASETS
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = ("train", "certify", "report", "compare", "list", "demo")
