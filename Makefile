@@ -50,8 +50,7 @@ mutate: $(READY)  ## plant small faults in the soundness-critical modules and li
 	$(BIN)/python -m benchmarks.mutate
 
 docs: $(READY)  ## the documentation site, in site/; warnings are errors
-	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/results.py
+	$(BIN)/python -m pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:  ## remove everything that make made

@@ -27,7 +27,7 @@ from zoo.experiments.table import Trained, collect, read_trained
 from zoo.folder import ABOUT, CARD, SCHEME, TABLE, VOTES, WEIGHTS
 from zoo.models import PRETRAINED, load, read_card
 
-RECORDS = Path(__file__).parent / "records"
+RECORDS = Path(__file__).parent.parent / "docs" / "records"
 MAIN = "cifar10"  # the campaign that the sections on certificates and budgets are about
 KEPT = (CARD, SCHEME, ABOUT, TABLE)
 IMAGES = "images.npz"

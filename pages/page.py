@@ -14,11 +14,11 @@ from typing import Any
 
 import attrs
 import jinja2
-from results_budget import budget, budget_figures
-from results_gain import by_power, gain_figures, gain_table, growth_table, largest, prototype
-from results_records import MAIN, RECORDS, Found, Run, find, read_run, recipe, runs_in, shipped
-from results_text import difference, listed, percent, plain, table, with_interval
 
+from pages.budget import budget, budget_figures
+from pages.gain import by_power, gain_figures, gain_table, growth_table, largest, prototype
+from pages.records import MAIN, RECORDS, Found, Run, find, read_run, recipe, runs_in, shipped
+from pages.text import difference, listed, percent, plain, table, with_interval
 from zoo.certification import METHODS
 from zoo.experiments import SIZES
 from zoo.experiments.checks import Verdict

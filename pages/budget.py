@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-import results_figures as figures
-from results_gain import covered
-from results_records import Found, Run, read_run
-from results_text import difference, percent, plain, span, table, with_interval
 
 from ecm.design.budget import PER_ALPHA
+from pages import figures
+from pages.gain import covered
+from pages.records import Found, Run, read_run
+from pages.text import difference, percent, plain, span, table, with_interval
 from zoo.certification import Accuracy
 from zoo.experiments.checks import paired_interval
 from zoo.experiments.declarations import Panel

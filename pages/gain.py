@@ -9,11 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import results_figures as figures
-from results_records import MAIN, Run, read_run, runs_in
-from results_text import difference, listed, plain, span, table
-
 from ecm.design.budget import PER_ALPHA
+from pages import figures
+from pages.records import MAIN, Run, read_run, runs_in
+from pages.text import difference, listed, plain, span, table
 from zoo.experiments.checks import paired_interval
 from zoo.experiments.declarations import EXPERIMENTS
 from zoo.experiments.table import certified_images

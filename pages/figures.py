@@ -7,9 +7,9 @@ import json
 from typing import TYPE_CHECKING
 
 import numpy as np
-from results_records import Run
 
 from ecm.arrays import Floats
+from pages.records import Run
 from zoo.reports import COLORS, INK, svg
 from zoo.reports.curves import _figure, steps
 

@@ -1,8 +1,8 @@
 """Makes the page of results, its figures and the README's tables, from stored records alone.
 
-    python docs/results.py                              # docs/results.md, docs/img/results-*.svg, parts of README.md
-    python docs/results.py keep FOLDER [--campaign C]   # finished runs into docs/records/C (default: their data's name)
-    python docs/results.py ship RUN [--data ROOT]       # a finished run into the package, with votes and a few images
+    python -m pages                              # docs/results.md, docs/img/results-*.svg, parts of README.md
+    python -m pages keep FOLDER [--campaign C]   # finished runs into docs/records/C (default: their data's name)
+    python -m pages ship RUN [--data ROOT]       # a finished run into the package, with votes and a few images
 
 `tests/test_results.py` fails while these files are out of step with the records and cards.
 """
@@ -15,16 +15,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from results_page import effort, page, parameters
-from results_records import MAIN, RECORDS, Run, keep, read_run, ship, shipped
-from results_text import percent, table
-
 from ecm.errors import ECMError
+from pages.page import effort, page, parameters
+from pages.records import MAIN, RECORDS, Run, keep, read_run, ship, shipped
+from pages.text import percent, table
 from zoo.certification import METHODS
 from zoo.experiments.paper import published
 from zoo.models import PRETRAINED
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parent.parent / "docs"
 README = DOCS.parent / "README.md"
 BLOCK = re.compile(r"(<!-- results: (\w+) -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
 CERTIFICATES = {"paper": "the paper's certificate", "integer": "integer", "vote_aware": "vote-aware"}
@@ -146,7 +145,3 @@ def main() -> None:
         sys.exit(f"error: {error}")
     for path in made:
         print(path)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Writes what is derived from other files: the tutorial's notebook, the command line reference, the benchmarks.
 
-    python docs/generate.py
+    python -m pages
 
 `tests/test_docs.py` fails while they are out of step with their sources; `make docs` runs this first.
 """
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parent.parent / "docs"
 FENCE = re.compile(r"^```(python|bash)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
@@ -95,7 +94,6 @@ def _row(parameter: Any) -> str:
 
 def benchmarks() -> dict[str, Callable[[], str]]:
     """The page and figures of what `make bench` has stored; `benchmarks/` is beside the packages, not installed."""
-    sys.path.insert(0, str(DOCS.parent))
     from benchmarks._page import FILES as pages
 
     return pages
@@ -108,6 +106,7 @@ FILES = {
 }
 
 
-if __name__ == "__main__":
+def write() -> None:
+    """Write every derived file."""
     for file, content in FILES.items():
         (DOCS / file).write_text(content())
