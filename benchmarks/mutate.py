@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 EXAMPLES = 20
 CPU_SECONDS = 40  # a mutant that runs longer counts as seen: it would hang every test run
 MEMORY = 16 << 30
-PREPARED = ("numpy", "torch", "sympy", "flint", "hypothesis", "attrs", "cattrs", "pytest", "scipy.stats")
+PREPARED = ("numpy", "torch", "sympy", "flint", "hypothesis", "attrs", "pytest", "scipy.stats")
 
 
 class Target(NamedTuple):
@@ -43,34 +43,40 @@ class Target(NamedTuple):
     functions: str = ""
 
 
-def _smoothing(name: str, *tests: str, functions: str = "") -> Target:
-    return Target(f"smoothing/{name}.py", tuple(f"tests/smoothing/test_{test}" for test in tests), functions)
+def _target(path: str, *tests: str, functions: str = "") -> Target:
+    floor = path.split("/", maxsplit=1)[0]
+    return Target(f"{path}.py", tuple(f"tests/{floor}/{test}" for test in tests), functions)
 
 
-def _ecm(name: str, *tests: str, functions: str = "") -> Target:
-    return Target(f"ecm/{name}.py", tuple(f"tests/ecm/test_{test}" for test in tests), functions)
-
-
-BRUTE = "brute_force.py::test_no_point_of_a_certified_ball_has_another_class"
+BRUTE = "verification/test_brute_force.py::test_no_point_of_a_certified_ball_has_another_class"
+CERTIFICATES, VOTE_AWARE = "certificates/test_certificates.py", "certificates/test_vote_aware.py"
 TARGETS = (
-    _smoothing("_certificates/_tally", "certificates.py", BRUTE),
-    _smoothing("_certificates/_integer", "certificates.py", BRUTE),
-    _smoothing("_certificates/_paper", "certificates.py", BRUTE),
-    _smoothing("_certificates/_touch", "vote_aware.py", BRUTE),
-    _smoothing("_certificates/_dual", "vote_aware.py", BRUTE),
-    _smoothing("_certificates/_vote_aware", "vote_aware.py", BRUTE),
-    _smoothing("_certificates/_certify", "certificates.py", "vote_aware.py", BRUTE),
-    _smoothing("_certificates/_certificate", "certificates.py", BRUTE),
-    _smoothing("_certificates/_power", "certificates.py"),
-    _smoothing("_scheme", "scheme.py", "noise.py"),
-    _smoothing("_noise", "noise.py"),
-    _ecm("_outcomes", "outcomes.py", "design.py"),
-    _ecm("_design", "design.py", functions="__attrs_post_init__|verify|from_|load|_parse|to_"),
-    _ecm("_allocation", "allocation.py", functions="verify_allocation|_pairs|from_|outcomes|infinite"),
-    _ecm("_profile", "profile.py", functions="floors|at_least|_entry|_monomial|_settle|_lower_integer|constant|ball"),
-    _ecm("_exact", "exact.py", "profile.py"),
-    _smoothing("_early", "early.py"),
-    _smoothing("_record", "record.py"),
+    _target("smoothing/certificates/tally", CERTIFICATES, BRUTE),
+    _target("smoothing/certificates/integer", CERTIFICATES, BRUTE),
+    _target("smoothing/certificates/paper", CERTIFICATES, BRUTE),
+    _target("smoothing/certificates/touch", VOTE_AWARE, BRUTE),
+    _target("smoothing/certificates/dual", VOTE_AWARE, BRUTE),
+    _target("smoothing/certificates/vote_aware", VOTE_AWARE, BRUTE),
+    _target("smoothing/certificates/certifier", CERTIFICATES, VOTE_AWARE, BRUTE),
+    _target("smoothing/certificates/certificate", CERTIFICATES, BRUTE),
+    _target("smoothing/certificates/roots", CERTIFICATES),
+    _target("smoothing/scheme/scheme", "scheme/test_scheme.py", "scheme/test_noise.py"),
+    _target("smoothing/scheme/noise", "scheme/test_noise.py"),
+    _target("ecm/allocation/outcomes", "allocation/test_outcomes.py", "design/test_design.py"),
+    _target("ecm/design/design", "design/test_design.py", functions="__attrs_post_init__|verify|from_|load|_parse|to_"),
+    _target(
+        "ecm/allocation/allocation",
+        "allocation/test_allocation.py",
+        functions="verify_allocation|_pairs|from_|outcomes|infinite",
+    ),
+    _target(
+        "ecm/metric/profile",
+        "metric/test_profile.py",
+        functions="floors|at_least|_entry|_monomial|_settle|_lower_integer|constant|ball",
+    ),
+    _target("ecm/formula/values", "formula/test_values.py", "metric/test_profile.py"),
+    _target("smoothing/votes/early_stop", "votes/test_early_stop.py"),
+    _target("smoothing/votes/record", "votes/test_record.py"),
 )
 
 
@@ -329,7 +335,7 @@ def main() -> None:
         if not child:
             try:
                 if target.path.startswith("smoothing"):
-                    importlib.import_module("ecm.design.design")
+                    importlib.import_module("ecm.design")
                 examine(target, given.sample, given.number, given.log)
             finally:
                 sys.stdout.flush()

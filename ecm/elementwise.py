@@ -7,13 +7,15 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
+from ecm.allocation import Allocation, allocate
+from ecm.design import Design, Effort, Kind, make_design, smallest_budget
 from ecm.errors import ECMError
 from ecm.formula import Exact, exact
 from ecm.metric import Profile
@@ -22,12 +24,8 @@ from ecm.proof import Proof
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ecm.allocation import Allocation
-    from ecm.design import Design
     from ecm.law import Law, QuantizedLaw
 
-Kind = Literal["aperiodic", "periodic"]
-Effort = Literal["fast", "thorough"]
 FORMAT = "ecm-metric/1"
 
 
@@ -324,8 +322,6 @@ class ECM:
 
     def allocate(self, budget: int, q: int = 255, **options: Any) -> Allocation:
         """Integer weights of the widths for a budget of outcomes; see `ecm.allocate`."""
-        from ecm.allocation import allocate
-
         return allocate(self.profile, budget, q, **options)
 
     def design(
@@ -337,14 +333,10 @@ class ECM:
         effort: Effort = "fast",
     ) -> Design:
         """`budget` outcomes for every component whose splits never exceed budget * g; see `ecm.make_design`."""
-        from ecm.design import make_design
-
         return make_design(self, budget, q, kind=kind, seed=seed, effort=effort)
 
     def smallest_budget(self, epsilon: float, q: int = 255, kind: Kind = "aperiodic", **options: Any) -> int:
         """The smallest budget whose design of that kind comes within epsilon of g; see `ecm.smallest_budget`."""
-        from ecm.design import smallest_budget
-
         return smallest_budget(self, epsilon, q, kind=kind, **options)
 
     def plot(self, q: int = 255, budget: int | None = None) -> Figure:
@@ -392,3 +384,6 @@ class ECM:
             return f"ECM.{self.components[0].source()}"
         inner = ", ".join(f"ECM.{profile.source()}" for profile in self.components)
         return f"ECM.grouped([{inner}], groups={self.groups})"
+
+
+Design.read_metric = ECM.from_json

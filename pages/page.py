@@ -24,7 +24,7 @@ from zoo.experiments import SIZES
 from zoo.experiments.checks import Verdict
 from zoo.experiments.declarations import EXPERIMENTS, Family, Panel
 from zoo.experiments.table import Cell
-from zoo.models.networks import build_network
+from zoo.models import build_network
 from zoo.training import preset
 from zoo.training.recipe import UNNAMED
 

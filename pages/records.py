@@ -18,14 +18,15 @@ import numpy as np
 
 from ecm.errors import ECMError
 from smoothing import Record
-from zoo.certification import ABOUT, TABLE, Certification, read_about, read_certification
-from zoo.data.catalogue import load_data
+from zoo.certification import Certification, read_about, read_certification
+from zoo.data import load_data
 from zoo.experiments import Reproduction, check
 from zoo.experiments.checks import Verdict
 from zoo.experiments.declarations import EXPERIMENTS, Experiment, Family
 from zoo.experiments.table import Trained, collect, read_trained
-from zoo.models import CARD, PRETRAINED, SCHEME, VOTES, load, read_card
-from zoo.models.model import WEIGHTS, put_card, weights_path
+from zoo.folder import ABOUT, CARD, SCHEME, TABLE, VOTES, WEIGHTS
+from zoo.models import PRETRAINED, load, read_card
+from zoo.models.model import put_card, weights_path
 
 RECORDS = Path(__file__).parent.parent / "docs" / "records"
 MAIN = "cifar10"  # the campaign that the sections on certificates and budgets are about

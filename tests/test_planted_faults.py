@@ -29,8 +29,8 @@ import smoothing.votes.early_stop
 from ecm import ECM, Allocation, Design, Outcomes, Profile, QuantizedLaw
 from ecm.allocation.rounding import floor_weights
 from ecm.law import Law
-from ecm.verification import Setting, all_checks
-from ecm.verification.report import Finding, run_checks
+from ecm.verification import Finding, Setting, all_checks
+from ecm.verification.report import run_checks
 from smoothing.certificates import Certificate, Packing, Tally
 from smoothing.certificates.runoff import Poll
 from smoothing.certificates.touch import Touch

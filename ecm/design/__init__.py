@@ -3,10 +3,11 @@
 from ecm.design.budget import default_budget, propose_budgets, smallest_budget
 from ecm.design.design import Design, Kind, make_design
 from ecm.design.frontiers import frontier, plot_frontier
-from ecm.design.search import construct
+from ecm.design.search import Effort, construct
 
 __all__ = [
     "Design",
+    "Effort",
     "Kind",
     "construct",
     "default_budget",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import index
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import attrs
 import numpy as np
@@ -59,6 +59,7 @@ class Design:
     Design(z/2, q=4, B=16, aperiodic, 2 finite + 14 infinite, eps_max=0.3750, eps_mean=0.1500)
     """
 
+    read_metric: ClassVar[Callable[[str], ECM]]  # set where ECM is defined, which stands on this room
     metric: ECM
     q: int = attrs.field(converter=whole)
     budget: int = attrs.field(converter=whole)
@@ -262,9 +263,7 @@ class Design:
     def _from_header(
         cls, data: dict[str, Any], lists: Sequence[Outcomes], maps: Sequence[Mapping[int, int]] | None
     ) -> Design:
-        from ecm.elementwise import ECM
-
-        metric = ECM.from_json(json.dumps(data["metric"]))
+        metric = cls.read_metric(json.dumps(data["metric"]))
         design = cls(metric, data["q"], data["budget"], tuple(lists), data["kind"], maps, data["provenance"])
         if design.fingerprint != data["fingerprint"]:
             raise DesignError(

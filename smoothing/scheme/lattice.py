@@ -201,7 +201,8 @@ def _across(form: tuple[int, ...], grid: Grid, classes: int, width: int) -> Ints
         if len(together):
             nearest[residue] = norms[together[0]]
     steps = np.arange(classes)
-    return np.stack([nearest[steps * k % classes] for k in range(1, grid.channels)]).min(axis=0)
+    least: Ints = np.min([nearest[steps * k % classes] for k in range(1, grid.channels)], axis=0)
+    return least
 
 
 def _unevenness(lattice: Lattice, grid: Grid) -> int:

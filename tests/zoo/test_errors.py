@@ -11,7 +11,7 @@ import pytest
 
 from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import CertifyError, CheckpointError, DataError, ModelError, TrainingError, certify, report, train
-from zoo.certification import ABOUT, TABLE
+from zoo.folder import ABOUT, TABLE
 from zoo.models import load
 
 IMAGES = 900

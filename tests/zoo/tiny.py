@@ -12,8 +12,7 @@ from ecm import ECM
 from smoothing import Scheme
 from smoothing.scheme import channels
 from zoo import Dataset, Model
-from zoo.models import write_model
-from zoo.models.networks import Base, build_network
+from zoo.models import Base, build_network, write_model
 
 BUDGET = 12
 

@@ -23,7 +23,6 @@ from zoo.attacks.evaluation import Evaluation
 from zoo.attacks.result import Attack, Attacked
 from zoo.attacks.search import Search
 from zoo.attacks.table import MEANING, AttackTable
-from zoo.certification import ABOUT as CERTIFIED
 from zoo.certification import (
     Row,
     certify,
@@ -39,7 +38,9 @@ from zoo.data import Dataset, key_seed
 from zoo.distributed import workers
 from zoo.errors import CertifyError, ModelError
 from zoo.files import alone, write_atomically
-from zoo.models import CARD, SCHEME, Model, load, read_scheme, require_unchanged
+from zoo.folder import ABOUT as CERTIFIED
+from zoo.folder import CARD, SCHEME
+from zoo.models import Model, load, read_scheme, require_unchanged
 
 TABLE, ABOUT = "attack.tsv", "attack.json"
 FORMAT = "ecm-attack-1"

@@ -7,11 +7,9 @@ from ecm.lazy import lazy
 if TYPE_CHECKING:
     from zoo.certification.accuracy import Accuracy
     from zoo.certification.certification import METHODS, Certification, Row, Unit, methods_up_to
-    from zoo.certification.documents import CHECKER, FACTS, export
+    from zoo.certification.documents import export
     from zoo.certification.pandas_rows import frame, html_table
     from zoo.certification.run import (
-        ABOUT,
-        TABLE,
         certified_data,
         certify,
         chosen_radii,
@@ -28,11 +26,7 @@ if TYPE_CHECKING:
     from zoo.certification.tolerance import rounded_tolerance
 
 __all__ = [
-    "ABOUT",
-    "CHECKER",
-    "FACTS",
     "METHODS",
-    "TABLE",
     "Accuracy",
     "Certification",
     "Row",
@@ -62,9 +56,9 @@ __getattr__ = lazy(
     {
         "accuracy": "Accuracy",
         "certification": "Certification METHODS Row Unit methods_up_to",
-        "documents": "CHECKER FACTS export",
+        "documents": "export",
         "pandas_rows": "frame html_table",
-        "run": "ABOUT TABLE certified_data certify chosen_radii find_run fitting_data image_order kept_on_disk moved_to read_about read_certification run_folder",
+        "run": "certified_data certify chosen_radii find_run fitting_data image_order kept_on_disk moved_to read_about read_certification run_folder",
         "table": "ball_text read_ball",
         "tolerance": "rounded_tolerance",
     },

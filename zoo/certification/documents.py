@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import smoothing.document.checker
 from smoothing import Certifier, Record, certificate_document, digest, level_bytes, scheme_facts, vote_bytes
+from smoothing.document import checker
 from zoo.certification.certification import Certification
 from zoo.certification.run import certified_data, find_run, read_about
 from zoo.errors import CertifyError
-from zoo.models import VOTES, Model, read_scheme
-
-FACTS, CHECKER = "facts.json", "checker.py"
+from zoo.folder import CHECKER, FACTS, VOTES
+from zoo.models import Model, read_scheme
 
 
 def export(
@@ -56,7 +55,7 @@ def export(
     folder.mkdir(parents=True, exist_ok=True)
     shared = scheme_facts(scheme)
     (folder / FACTS).write_text(shared)
-    shutil.copyfile(smoothing.document.checker.__file__, folder / CHECKER)
+    shutil.copyfile(checker.__file__, folder / CHECKER)
     certifier = Certifier(scheme, classes, about["certificate"])
     rows = record.read()
     documents = []

@@ -34,23 +34,10 @@ from zoo.data import DATASETS, Dataset, load_data, load_evaluated, with_columns
 from zoo.distributed import Workers, workers
 from zoo.errors import CertifyError, DataError, ModelError
 from zoo.files import alone, write_atomically
-from zoo.models import (
-    CARD,
-    PRETRAINED,
-    RUNS,
-    SCHEME,
-    VOTES,
-    Model,
-    find_model,
-    load,
-    read_card,
-    read_scheme,
-    require_unchanged,
-    update_card,
-)
+from zoo.folder import ABOUT, CARD, SCHEME, TABLE, VOTES
+from zoo.models import PRETRAINED, RUNS, Model, find_model, load, read_card, read_scheme, require_unchanged, update_card
 from zoo.untrusted import read_json
 
-TABLE, ABOUT = "certify.tsv", "certify.json"
 FORMAT = "ecm-certification-1"
 _ENTRIES = (
     *("model", "weights", "scheme", "tolerance", "certificate", "radii"),

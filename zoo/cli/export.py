@@ -32,8 +32,8 @@ def export(
 
         ecm export demo --image 7 --image 12
     """
-    from zoo.certification import CHECKER, FACTS
     from zoo.certification import export as write
+    from zoo.folder import CHECKER, FACTS
 
     documents = write(model, image, out, data=dataset, root=data)
     if json:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from math import sqrt
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from zoo.experiments.declarations import Claim
-from zoo.experiments.table import Reproduction
+
+if TYPE_CHECKING:
+    from zoo.experiments.table import Reproduction
 
 Answer = Literal["holds", "does not hold", "too few images to tell"]
 

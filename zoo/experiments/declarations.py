@@ -8,11 +8,11 @@ from typing import Literal
 
 import attrs
 
+from ecm.design import Kind
 from ecm.errors import ECMError
 from zoo.experiments.paper import Published, published, published_base
 
 Scale = Literal["paper", "small"]
-Kind = Literal["aperiodic", "periodic"]
 HALF, THIRD, ONE, ZERO = Fraction(1, 2), Fraction(1, 3), Fraction(1), Fraction(0)
 NEAR = "radii below 1/4, at alpha = 1, are not in the paper"
 NONE_PUBLISHED = "a figure in the paper: no numbers published in the text"

@@ -23,11 +23,11 @@ from zoo.distributed import choose_device
 from zoo.experiments.declarations import VARIABLE, Experiment, Scale
 from zoo.experiments.schemes import make_scheme, votes_an_image
 from zoo.files import write_atomically
+from zoo.folder import PLAN
 from zoo.models import Base, build_network, default_model
 from zoo.training import OBJECTIVES, Average, Preset, bf16_pays, make_optimizer, preset
 from zoo.untrusted import read_json
 
-PLAN = "plan.json"
 MOST_EPOCHS = 120  # as many as the paper's
 FEWEST_IMAGES = 20
 _CERTIFY_SHARE = 0.25  # of the time, at most

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -10,7 +12,9 @@ from zoo.certification import METHODS
 from zoo.experiments.checks import Verdict
 from zoo.experiments.declarations import EXPERIMENTS, Panel, Scale
 from zoo.experiments.plan import SIZES, Cost, Plan, Speed, cost
-from zoo.experiments.table import Cell, Reproduction
+
+if TYPE_CHECKING:
+    from zoo.experiments.table import Cell, Reproduction
 
 _WIDTH = 170  # columns that the widest table needs
 

@@ -169,7 +169,8 @@ def _yaml(value: Any, indent: int = 0) -> Iterator[str]:
 
 def save_model(model: Model, folder: Path) -> Model:
     """Write the model into a folder and return it as it is kept there; see `Model.save`."""
-    from zoo.models.model import CARD, SCHEME, WEIGHTS, is_unchanged, read_card, weights_path, write_card, write_model
+    from zoo.folder import CARD, SCHEME, WEIGHTS
+    from zoo.models.model import is_unchanged, read_card, weights_path, write_card, write_model
 
     home = model.path.is_dir()
     unchanged = home and is_unchanged(model)

@@ -12,8 +12,9 @@ import attrs
 
 from ecm.errors import ECMError
 from zoo.errors import CheckpointError, ModelError
-from zoo.models.model import SCHEME, Model, weights_path
-from zoo.models.places import AGAIN, CARD, PRETRAINED, RUNS, VOTES, find_model, model_folders, read_card
+from zoo.folder import CARD, SCHEME, VOTES
+from zoo.models.model import Model, weights_path
+from zoo.models.places import AGAIN, PRETRAINED, RUNS, find_model, model_folders, read_card
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from ecm import ECM
 
-__all__ = ["PRETRAINED", "RUNS", "VOTES", "Listing", "Listings", "find_model", "list_models", "load"]
+__all__ = ["PRETRAINED", "RUNS", "Listing", "Listings", "find_model", "list_models", "load"]
 
 
 def load(

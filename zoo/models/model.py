@@ -20,16 +20,14 @@ from smoothing.certificates import Method
 from smoothing.scheme import Images, Scheme
 from zoo.errors import ModelError
 from zoo.files import load_tensors, save_tensors, write_atomically
+from zoo.folder import CARD, OLD_WEIGHTS, SCHEME, WEIGHTS
 from zoo.models.card import describe
 from zoo.models.estimator import EstimatorBase
 from zoo.models.networks import Base, build_network
-from zoo.models.places import AGAIN, CARD, FORMAT, read_card
+from zoo.models.places import AGAIN, FORMAT, read_card
 
 __all__ = [
     "AGAIN",
-    "CARD",
-    "SCHEME",
-    "WEIGHTS",
     "Model",
     "file_sha256",
     "is_unchanged",
@@ -43,8 +41,6 @@ __all__ = [
     "write_model",
 ]
 
-WEIGHTS, SCHEME = "model.safetensors", "scheme.json"
-OLD_WEIGHTS = "weights.safetensors"  # the name in folders of earlier versions, which are still read
 NOISE_MEMORY = 2**30  # bytes; enough to keep the table of an arbitrary permutation a feature at B = 18000 on CIFAR
 _JITTER_IMAGES = 8  # whose logits are evaluated in many ways before the first certificate
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ModelError
+from zoo.folder import CARD
 from zoo.names import closest, spelled
 from zoo.untrusted import read_json
 
-CARD, VOTES = "card.json", "votes"
 FORMAT = "ecm-model-1"
 AGAIN = "train again with --no-resume"  # resume=False: without it a folder that holds a card is left as it is
 PRETRAINED = Path(__file__).parent.parent / "pretrained"

@@ -28,7 +28,8 @@ _IMAGE_HEAD = (
 
 def attack_of(folder: Path, about: dict[str, Any]) -> Attack | None:
     """The attack on the certified images of a run, if there is one: in its folder, or in `runs` for a shipped model."""
-    from zoo.attacks import ABOUT, read_attack, read_attack_about
+    from zoo.attacks import read_attack, read_attack_about
+    from zoo.folder import ABOUT
 
     for place in (RUNS / folder.name, folder) if folder.parent == PRETRAINED else (folder,):
         if (place / ABOUT).exists():

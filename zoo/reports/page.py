@@ -26,6 +26,7 @@ from zoo.certification import Certification, find_run, read_about, read_certific
 from zoo.data import Dataset
 from zoo.errors import ModelError
 from zoo.files import write_atomically
+from zoo.folder import FIGURES, PAGE
 from zoo.models import PRETRAINED, RUNS, describe
 from zoo.reports.attack_part import attack_of, attack_section
 from zoo.reports.curves import (
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from zoo.attacks import Attack
     from zoo.models import Model
 
-PAGE, FIGURES = "report.html", "figures"
 _MOST_ROWS, _LONG, _MOST_STOPS = 200, 100, 400
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from smoothing import Noise, Scheme
 from zoo.data import Dataset
 from zoo.errors import ModelError, SettingError
+from zoo.folder import CARD
 from zoo.models import (
-    CARD,
     MODELS,
     EstimatorBase,
     Model,

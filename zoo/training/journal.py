@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from zoo.errors import TrainingError
 from zoo.files import write_atomically
+from zoo.folder import METRICS
 from zoo.untrusted import read_json
 
 
@@ -25,7 +26,7 @@ class Journal:
     """
 
     def __init__(self, folder: Path | None, title: str, steps: int, start: int, show: bool) -> None:
-        self.path = None if folder is None else folder / "metrics.jsonl"
+        self.path = None if folder is None else folder / METRICS
         self.steps, self.start, self.began = steps, start, time.monotonic()
         self.told, self.shown = self.began, -math.inf
         self.board: Any = None
@@ -43,8 +44,8 @@ class Journal:
             self._open(folder)
 
     def _open(self, folder: Path) -> None:
-        kept = _lines(folder / "metrics.jsonl", self.start) if self.start else []
-        write_atomically(folder / "metrics.jsonl", "".join(line + "\n" for line in kept).encode())
+        kept = _lines(folder / METRICS, self.start) if self.start else []
+        write_atomically(folder / METRICS, "".join(line + "\n" for line in kept).encode())
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
 

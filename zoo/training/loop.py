@@ -21,8 +21,8 @@ from smoothing.scheme import Noise, Scheme, channels
 from zoo.data import Dataset, Split, Table, generator, key_seed, load_data
 from zoo.distributed import workers
 from zoo.errors import SettingError, TrainingError
+from zoo.folder import CARD, CHECKPOINT
 from zoo.models import (
-    CARD,
     NOISE_MEMORY,
     Base,
     Model,
@@ -40,7 +40,7 @@ from zoo.training.objectives import OBJECTIVES
 from zoo.training.optimizer import Average, learning_rate, make_optimizer
 from zoo.training.recipe import Preset
 from zoo.training.recipe import preset as find_preset
-from zoo.training.state import CHECKPOINT, Run, diverged, prepared, require_same, restore, save, stop_signal
+from zoo.training.state import Run, diverged, prepared, require_same, restore, save, stop_signal
 
 LIVE_IMAGES = 2000  # test images on which the base accuracy is watched during a run
 Network = str | nn.Module | Callable[[int, int], nn.Module] | Any  # any estimator of scikit-learn's kind, for a table

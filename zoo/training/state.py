@@ -16,16 +16,15 @@ import torch
 from torch import Tensor
 
 from smoothing.scheme import Noise
-from zoo.certification import ABOUT, TABLE
 from zoo.data import Dataset
 from zoo.distributed import Workers
 from zoo.errors import CheckpointError, TrainingError
 from zoo.files import PART, alone, load_tensors, save_tensors
-from zoo.models import CARD, VOTES, Base
+from zoo.folder import ABOUT, CARD, CHECKPOINT, TABLE, VOTES
+from zoo.models import Base
 from zoo.training.optimizer import Average
 from zoo.training.recipe import UNNAMED, Recipe
 
-CHECKPOINT = "checkpoint.safetensors"
 REPLACE = "resume=False (--no-resume)"
 
 

@@ -25,7 +25,7 @@ class Function:
     numpy arrays, and `derivatives` gives f' and f'' there. `above` is the open lower end of the domain (None: the
     whole line), and `shape(lo, hi)` says what is proven of f between lo and hi.
 
-    >>> from ecm.formula import FUNCTIONS
+    >>> from ecm.formula.functions import FUNCTIONS
     >>> FUNCTIONS["log"].shape(arb(1), arb(2))  # rising and concave
     (True, False, True, False)
     """

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from ecm import ECM
 from ecm.design import Design
-from smoothing.certificates.certifier import Certifier
+from smoothing.certificates import Certifier
 from smoothing.document import checker
 from smoothing.document.document import certificate_document, level_bytes, scheme_facts, vote_bytes
 from smoothing.errors import VoteError
@@ -331,7 +331,7 @@ def test_costs_are_recomputed_for_powers_and_tables(text: str) -> None:
 
 def test_a_certificate_without_votes_has_no_document() -> None:
     """Soft sums are not in the record, so there is nothing to check them from."""
-    from smoothing.certificates.soft import certify_soft_sums
+    from smoothing.certificates import certify_soft_sums
 
     scheme = Scheme.l1(1, shape=(2,), q=4)
     soft = certify_soft_sums([1, 3], 1, scheme)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from ecm import ECM
 from ecm.allocation import Outcomes
 from ecm.design import Design
-from smoothing.certificates import Certificate
-from smoothing.certificates.certifier import certify
+from smoothing.certificates import Certificate, certify
 from smoothing.scheme import Scheme
 from smoothing.verification.brute_force import UNSURE, BruteForce
 from smoothing.verification.strategies import small_schemes

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from ecm import ECM
 from ecm.design import Design
-from smoothing.certificates import pack_logits, pack_orders
-from smoothing.certificates.certifier import certify
+from smoothing.certificates import certify, pack_logits, pack_orders
 from smoothing.errors import VoteError
 from smoothing.scheme import Scheme
 from smoothing.verification.strategies import small_schemes

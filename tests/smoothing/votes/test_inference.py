@@ -16,7 +16,7 @@ from torch.nn.utils import parametrize
 from smoothing import Scheme, SmoothedClassifier, VoteError
 from smoothing.votes.inference import prepare
 from smoothing.votes.threads import in_order
-from zoo.models.networks import MODELS
+from zoo.models import MODELS
 
 EXAMPLE = torch.rand(3, 2, 8, 8, generator=torch.Generator().manual_seed(0))
 

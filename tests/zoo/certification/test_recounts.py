@@ -14,9 +14,9 @@ import pytest
 import zoo
 from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import Model, certify, load, read_certification
-from zoo.certification.run import TABLE
 from zoo.certification.table import COLUMNS
 from zoo.errors import ModelError
+from zoo.folder import TABLE
 from zoo.models.library import find_model
 
 

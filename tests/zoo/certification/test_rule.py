@@ -14,9 +14,8 @@ from ecm import ECMError
 from smoothing import Packing, Record, Scheme, record_logits
 from zoo import CertifyError, certify, compare, load, read_certification, report
 from zoo.certification.certification import ALL_METHODS, METHODS, Certification
-from zoo.certification.run import TABLE
 from zoo.certification.table import COLUMNS, OLDER, Table
-from zoo.models import VOTES
+from zoo.folder import TABLE, VOTES
 
 NAME = "digits-l0.5-a4"
 

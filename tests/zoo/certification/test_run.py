@@ -35,9 +35,10 @@ from zoo import (
     train,
 )
 from zoo.certification.certification import ALL_METHODS, METHODS, Unit
-from zoo.certification.run import ABOUT, TABLE, image_order
+from zoo.certification.run import image_order
 from zoo.certification.table import COLUMNS, Table
 from zoo.files import alone
+from zoo.folder import ABOUT, TABLE
 
 ROOT = Path(__file__).parents[3]
 

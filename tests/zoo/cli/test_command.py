@@ -17,8 +17,8 @@ from typer.testing import CliRunner, Result
 from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import Model, load
 from zoo.cli.command import app
-from zoo.data.catalogue import DATASETS
-from zoo.models.places import PRETRAINED
+from zoo.data import DATASETS
+from zoo.models import PRETRAINED
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = ("train", "certify", "report", "compare", "list", "demo")

@@ -10,9 +10,10 @@ import torch
 
 import zoo
 from smoothing import Record, digest
-from smoothing.certificates.certifier import Certifier
+from smoothing.certificates import Certifier
 from zoo.certification.run import make_row
-from zoo.models.library import PRETRAINED, VOTES
+from zoo.folder import VOTES
+from zoo.models.library import PRETRAINED
 from zoo.models.model import weights_path
 
 NAMES = sorted(folder.name for folder in PRETRAINED.iterdir() if folder.is_dir())

@@ -16,18 +16,17 @@ from torch import nn
 from ecm import ECM, ECMError
 from smoothing import Noise, Scheme
 from zoo.certification import certify
-from zoo.data.catalogue import load_data
-from zoo.data.dataset import Dataset
+from zoo.data import Dataset, load_data
 from zoo.distributed import choose_device
 from zoo.errors import CheckpointError, ModelError, TrainingError
 from zoo.files import alone, load_tensors, save_tensors, write_atomically
+from zoo.folder import CHECKPOINT
 from zoo.models import Model, load
 from zoo.training.journal import Journal
 from zoo.training.loop import base_accuracy, draw_samples, make_scheme, train
 from zoo.training.objectives import OBJECTIVES, consistency, noisy, stability
 from zoo.training.optimizer import Average, learning_rate, make_optimizer
 from zoo.training.recipe import Recipe, preset
-from zoo.training.state import CHECKPOINT
 
 METRIC = ECM.lp("1/2", 3)
 TINY: dict[str, Any] = {"epochs": 1, "budget": 24, "progress": False, "device": "cpu"}

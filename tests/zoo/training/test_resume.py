@@ -16,8 +16,8 @@ import torch
 
 from zoo.errors import CheckpointError
 from zoo.files import load_tensors, save_tensors
+from zoo.folder import CHECKPOINT
 from zoo.training.loop import train
-from zoo.training.state import CHECKPOINT
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["zoo.training.loop"])  # one import of torch for all lives
