@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from ecm.allocation import Allocation, allocate
 from ecm.design import Design, Effort, Kind, make_design, smallest_budget
 from ecm.errors import ECMError
-from ecm.formula import Exact, exact
 from ecm.metric import Profile
+from ecm.number import Exact, exact
 from ecm.proof import Proof
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ecm.allocation.caps import Tube, as_epsilon, check_size
 from ecm.allocation.outcomes import Outcomes
 from ecm.arrays import Ints
 from ecm.errors import AllocationError
-from ecm.formula import Exact
+from ecm.number import Exact
 
 if TYPE_CHECKING:
     from ecm.metric import Profile

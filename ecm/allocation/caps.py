@@ -15,7 +15,7 @@ import numpy as np
 
 from ecm.arrays import Ints
 from ecm.errors import AllocationError
-from ecm.formula import Exact, exact
+from ecm.number import Exact, exact
 
 if TYPE_CHECKING:
     from ecm.metric import Profile

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ecm.allocation.caps import Tube, as_epsilon, check_size
 from ecm.allocation.dynamic_program import climb
 from ecm.errors import AllocationError
-from ecm.formula import Exact
+from ecm.number import Exact
 
 if TYPE_CHECKING:
     from ecm.metric import Profile

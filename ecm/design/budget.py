@@ -15,7 +15,7 @@ from ecm.design.greedy_start import worst_gap
 from ecm.design.lower_bound import feasible, least_gap
 from ecm.design.search import LARGEST_SEARCH, Effort, construct
 from ecm.errors import DesignError
-from ecm.formula import exact
+from ecm.number import exact
 
 if TYPE_CHECKING:
     from ecm.elementwise import ECM

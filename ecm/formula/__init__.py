@@ -6,7 +6,7 @@ The functions that a formula may use stand in `functions`, one file each, with t
 """
 
 from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, precision, series_of, short
-from ecm.formula.building import add, extremum, moved, multiply, point_ball, power, rebuild, sign_at
+from ecm.formula.building import add, exact, extremum, moved, multiply, point_ball, power, rebuild, sign_at
 from ecm.formula.building import power as raised
 from ecm.formula.constants import PRECISIONS, brief, is_zero, sign
 from ecm.formula.expression import (
@@ -24,7 +24,6 @@ from ecm.formula.expression import (
 )
 from ecm.formula.functions import BY_CLASS
 from ecm.formula.functions.function import Shape
-from ecm.formula.number import Exact, exact
 from ecm.formula.numeric import floats, jet
 from ecm.formula.printing import clip, text_of
 from ecm.formula.reading import MAX_DIGITS, MAX_NUMBER, Formula, read, readable
@@ -37,7 +36,6 @@ __all__ = [
     "MAX_NUMBER",
     "PRECISIONS",
     "SWITCHES",
-    "Exact",
     "Formula",
     "Requirement",
     "Shape",

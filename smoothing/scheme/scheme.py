@@ -18,7 +18,7 @@ from ecm.allocation import Outcomes
 from ecm.arrays import Ints
 from ecm.design import Design
 from ecm.errors import ECMError
-from ecm.formula import Exact, exact
+from ecm.number import Exact, exact
 from smoothing.errors import SchemeError
 from smoothing.scheme.facts import facts_of, fingerprint_of
 from smoothing.scheme.lattice import Grid, Lattice, class_count, find_lattice

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from ecm.errors import ECMError
-from ecm.formula import Exact, exact
+from ecm.number import Exact, exact
 from smoothing.certificates import Certificate, root_below
 from zoo.certification import Accuracy, Unit
 

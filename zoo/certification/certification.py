@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecm.errors import ECMError
-from ecm.formula import Exact, exact
+from ecm.number import Exact, exact
 from smoothing import DEFAULT_RULE
 from smoothing.certificates import RUNOFF_METHODS, Certificate, root_below
 from zoo.certification.accuracy import Accuracy
@@ -208,7 +208,7 @@ class Row:
     @property
     def predict(self) -> int:
         """The smoothed classifier's answer, by the rule of the reported certificate; ties go to the smaller index."""
-        return next(reversed(self.balls.values())).prediction
+        return list(self.balls.values())[-1].prediction
 
     @property
     def correct(self) -> bool:
@@ -222,7 +222,7 @@ class Row:
     @property
     def method(self) -> str:
         """The first method, by that rule, that reaches the largest ball."""
-        best = next(reversed(self.balls.values()))
+        best = list(self.balls.values())[-1]
         same = (ball for ball in self.balls.values() if ball.rule == best.rule and ball.strength == best.strength)
         return next(same).method
 

@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from ecm.errors import ECMError
-from ecm.formula import Exact, exact
+from ecm.number import Exact, exact
 from smoothing import Header, Packing, Record, SmoothedClassifier, digest
 from smoothing.certificates import RUNOFF_METHODS, Certifier, Tally
 from smoothing.votes import fitting_header, progress_bar

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from ecm.formula import Exact
+from ecm.number import Exact
 from zoo.certification import Certification, chosen_radii, find_run, read_about, read_certification
 from zoo.errors import DataError
 from zoo.models import Model
