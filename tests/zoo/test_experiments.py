@@ -341,9 +341,7 @@ def test_a_model_that_borrows_votes_with_the_weights_of_the_usual_one(
     monkeypatch.setitem(EXPERIMENTS, "other", other)
     settings: dict[str, Any] = {"epochs": 1, "images": 4, "out": tmp_path, "device": "cpu", "progress": False}
     done = reproduce("other", **settings)
-    first, *rest = [
-        load_tensors(tmp_path / name / "model.safetensors")[0]["network.1.weight"] for name in done.models
-    ]
+    first, *rest = [load_tensors(tmp_path / name / "model.safetensors")[0]["network.1.weight"] for name in done.models]
     assert all(torch.equal(first, one) for one in rest)
     assert {run.certification.scheme.total for run in done.models.values()} == {384, 48}
     assert read_card(tmp_path / "digits-l0.5-a3-seed1")["training"]["start"]["name"] == "digits-l0.5-a3"
