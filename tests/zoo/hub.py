@@ -39,7 +39,9 @@ def stand_in() -> Iterator[tuple[str, dict[str, bytes]]]:
                 for line in map(json.loads, body.splitlines()):
                     if line["key"] == "file":
                         files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
-                self._json({"commitUrl": f"http://{self.headers['Host']}/someone/model/commit/{COMMIT}", "commitOid": COMMIT})
+                self._json(
+                    {"commitUrl": f"http://{self.headers['Host']}/someone/model/commit/{COMMIT}", "commitOid": COMMIT}
+                )
             else:
                 self._json({}, 404)
 
@@ -63,6 +65,8 @@ def stand_in() -> Iterator[tuple[str, dict[str, bytes]]]:
                 self.end_headers()
                 if whole:
                     self.wfile.write(found)
+            elif "/tree/" in self.path:
+                self._json([{"type": "file", "path": name, "size": len(files[name]), "oid": COMMIT} for name in files])
             elif self.path.startswith("/api/models/") and files:
                 siblings = [{"rfilename": name} for name in files]
                 self._json({"id": "someone/model", "sha": COMMIT, "siblings": siblings, "tags": [], "private": False})
@@ -79,7 +83,7 @@ def stand_in() -> Iterator[tuple[str, dict[str, bytes]]]:
                 return b"".join(parts)
             return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
-        def _json(self, data: dict[str, Any], status: int = 200) -> None:
+        def _json(self, data: Any, status: int = 200) -> None:
             content = json.dumps(data).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")

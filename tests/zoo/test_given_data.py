@@ -29,7 +29,7 @@ def pil(levels: np.ndarray[Any, Any]) -> Any:
 class Pairs(torch.utils.data.Dataset):  # type: ignore[type-arg]
     """(image, label) pairs, the image made by `show`."""
 
-    classes = ["no", "yes"]
+    classes = ("no", "yes")
 
     def __init__(self, show: Callable[[np.ndarray[Any, Any]], Any]) -> None:
         self.show = show
@@ -105,7 +105,10 @@ def test_a_hugging_face_split_is_read() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (Pairs(lambda one: floats(one) * 2 - 1), r"the input spans .*; floats are v/255 in \[0,1\].* Leave out transforms"),
+        (
+            Pairs(lambda one: floats(one) * 2 - 1),
+            r"the input spans .*; floats are v/255 in \[0,1\].* Leave out transforms",
+        ),
         (Pairs(lambda one: floats(one) / 3), "is not v/255: .* smoothing.quantize"),
         (Pairs(lambda one: one[:, : 4 + one[0, 0, 0] % 2]), "images of different shapes"),
         (TensorDataset(torch.zeros(3, 1, 2, 2)), r"an item of type tuple|\(image, label\)"),
