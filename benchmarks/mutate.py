@@ -67,8 +67,10 @@ TARGETS = (
     _ecm("_outcomes", "outcomes.py", "design.py"),
     _ecm("_design", "design.py", functions="__attrs_post_init__|verify|from_|load|_parse|to_"),
     _ecm("_allocation", "allocation.py", functions="verify_allocation|_pairs|from_|outcomes|infinite"),
-    _ecm("_profile", "profile.py", functions="floors|at_least|_entry|_monomial|_settle|_lower_integer|constant|ball"),
-    _ecm("_exact", "exact.py", "profile.py"),
+    _ecm("_profile", "profile.py", functions="floors|at_least|_entries|number|exact|ball|_check"),
+    _ecm("_floors", "profile.py"),
+    Target("ecm/formula/constants.py", ("tests/ecm/formula/test_constants.py", "tests/ecm/test_profile.py")),
+    Target("ecm/proof/rules.py", ("tests/ecm/proof/test_proof.py",)),
     _smoothing("_early", "early.py"),
     _smoothing("_record", "record.py"),
 )
