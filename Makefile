@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 ROOT   := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: help setup demo test test-browser check format bench mutate docs clean
+.PHONY: help setup demo test test-browser check format bench mutate soak docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -48,6 +48,9 @@ bench: $(READY)  ## measure and rewrite docs/benchmarks.md; about 12 minutes, le
 
 mutate: $(READY)  ## plant small faults in the soundness-critical modules and list those that no test sees (about an hour)
 	$(BIN)/python -m benchmarks.mutate
+
+soak: $(READY)  ## tamper, kill, fill disks, share a cache (a minute; more with SOAK="--documents 10000 --folders 1000 --kills 50 --minutes 10")
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak $(SOAK)
 
 docs: $(READY)  ## the documentation site, in site/; warnings are errors
 	$(BIN)/python -m pages

@@ -117,16 +117,11 @@ def holds(text: str, rng: random.Random) -> bool:
     with mpmath.workdps(_DIGITS):
         slack = mpmath.mpf(10) ** (20 - _DIGITS)
         g = [value(text, place) for place in x]
-        slopes = [(b - a) / (mpmath.mpf((v - u).numerator) / (v - u).denominator) for (u, a), (v, b) in _steps(x, g)]
+        widths = [mpmath.mpf((v - u).numerator) / (v - u).denominator for u, v in pairwise(x)]
+        slopes = [(b - a) / width for (a, b), width in zip(pairwise(g), widths, strict=True)]
         rising = all(a <= b + slack for a, b in pairwise(g))
         bending = all(a >= b - slack * (1 + abs(a)) * 10**12 for a, b in pairwise(slopes))
         return bool(abs(g[0]) <= slack and g[-1] <= 1 + slack and rising and bending)
-
-
-def _steps(
-    x: list[Fraction], g: list[mpmath.mpf]
-) -> list[tuple[tuple[Fraction, mpmath.mpf], tuple[Fraction, mpmath.mpf]]]:
-    return list(pairwise(zip(x, g, strict=True)))
 
 
 def fails(text: str, error: NotAnECM) -> bool:

@@ -72,9 +72,11 @@ TARGETS = (
     _target(
         "ecm/metric/profile",
         "metric/test_profile.py",
-        functions="floors|at_least|_entry|_monomial|_settle|_lower_integer|constant|ball",
+        functions="floors|at_least|_entries|number|exact|ball|_check",
     ),
-    _target("ecm/formula/values", "formula/test_values.py", "metric/test_profile.py"),
+    _target("ecm/metric/floors", "metric/test_profile.py"),
+    _target("ecm/formula/constants", "formula/test_constants.py", "metric/test_profile.py"),
+    _target("ecm/proof/rules", "proof/test_proof.py"),
     _target("smoothing/votes/early_stop", "votes/test_early_stop.py"),
     _target("smoothing/votes/record", "votes/test_record.py"),
 )

@@ -60,7 +60,7 @@ def parameter_list(text: str, names: list[str]) -> str:
         a: `a` is first.
         b: Then `b` follows.
     """
-    prose = " ".join(line.strip() for line in text.split(">>>", maxsplit=1)[0].splitlines())
+    prose = " ".join(line.strip() for line in text.partition(">>>")[0].splitlines())
     sentences = _SENTENCE.split(prose)
     lines = []
     for name in names:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import socket
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +101,26 @@ def test_a_child_answers_and_its_memory_is_its_own() -> None:
 def test_numbers_are_shown_short(shown: Any, text: Any) -> None:
     """Three digits at most, in the unit that suits."""
     assert shown == text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["documents", "cache"])
+def test_the_soak_runs(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few attempts of each kind, none of which breaks anything."""
+    from benchmarks.soak._result import Options
+
+    monkeypatch.setenv("ECM_CACHE", "")
+    result = importlib.import_module(f"benchmarks.soak.{part}").soak(Options(documents=60, minutes=0.02))
+    assert not result.failures
+    assert sum(result.counts.values()) > 0
+
+
+@pytest.mark.slow
+def test_the_soak_would_find_a_checker_that_believes_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs taken as they are, designs not looked at, any multiplier right: false claims are accepted, and found."""
+    from benchmarks.soak._result import Options
+    from benchmarks.soak.documents import soak
+    from smoothing.document import checker
+
+    monkeypatch.setattr(checker, "fraction", lambda text: Fraction(text) / 2)
+    assert soak(Options(documents=200)).failures

@@ -29,6 +29,7 @@ import smoothing.votes.early_stop
 from ecm import ECM, Allocation, Design, Outcomes, Profile, QuantizedLaw
 from ecm.allocation.rounding import floor_weights
 from ecm.law import Law
+from ecm.metric import FormulaProfile, TableProfile
 from ecm.verification import Finding, Setting, all_checks
 from ecm.verification.report import run_checks
 from smoothing.certificates import Certificate, Packing, Tally
@@ -125,16 +126,19 @@ def law_atom(patch: Patch) -> None:
 
 
 def caps_too_large(patch: Patch) -> None:
-    changed(patch, Profile, "floors", lambda caps, *_: bumped(caps, 3))
+    for kind in (FormulaProfile, TableProfile):
+        changed(patch, kind, "floors", lambda caps, *_: bumped(caps, 3))
 
 
 def caps_too_small(patch: Patch) -> None:
-    changed(patch, Profile, "floors", lambda caps, *_: bumped(caps, 3, -1))
+    for kind in (FormulaProfile, TableProfile):
+        changed(patch, kind, "floors", lambda caps, *_: bumped(caps, 3, -1))
 
 
 def caps_by_float(patch: Patch) -> None:
     """floor(B g) in floats: B g = 30 - 6e-19 becomes 30."""
-    patch.setattr(Profile, "floors", lambda p, scale, q: np.floor(scale * p.values(q)).astype(np.int64))
+    for kind in (FormulaProfile, TableProfile):
+        patch.setattr(kind, "floors", lambda p, scale, q: np.floor(scale * p.values(q)).astype(np.int64))
 
 
 def allocation_too_large(patch: Patch) -> None:

@@ -41,7 +41,7 @@ def _at_pole(g: Formula, need: Requirement) -> None:
 
 
 def refute_real(formula: Formula, points: Iterable[Fraction], where: str = "[0, 1]") -> None:
-    """Raises NotAnECM if a requirement that was cancelled fails at one of these points; Undecided where that is open."""
+    """Raises NotAnECM if a requirement that was cancelled fails at one of these points, Undecided if it is open."""
     places = list(points) if formula.needs else []
     for need in formula.needs:
         _at(formula, need, places, where)

@@ -21,7 +21,7 @@ from ecm import ECM
 from ecm.arrays import Ints
 from ecm.design import Design
 from ecm.verification import Check, Counterexample, Evidence, Setting, separated_pairs
-from smoothing.certificates import Certifier
+from smoothing.certificates import Certifier, pack_orders
 from smoothing.scheme import Grid, Noise, Scheme
 from smoothing.verification.brute_force import UNSURE, BruteForce
 from smoothing.verification.strategies import votes as base_functions
@@ -34,7 +34,7 @@ Base = Callable[[NDArray[Any], NDArray[Any]], Ints]
 CLASSES = 3
 METHODS: tuple[Literal["paper", "integer", "vote_aware"], ...] = ("paper", "integer", "vote_aware")
 RUNOFF: tuple[Literal["runoff", "runoff_vote_aware"], ...] = ("runoff", "runoff_vote_aware")
-COUNTED: tuple[Literal["paper", "integer"], ...] = ("paper", "integer")
+COUNTED: tuple[Literal["paper", "integer", "runoff"], ...] = ("paper", "integer", "runoff")
 
 
 # ---- noise and coupling at the q that was asked for ----------------------------------------------------------------
@@ -366,10 +366,17 @@ def _early(setting: Setting) -> Evidence:
     label = st.one_of(st.just(0), st.sampled_from([0, 1, 2, UNSURE]))
 
     def run(data: st.DataObject) -> None:
-        ballot = np.array(data.draw(st.lists(label, min_size=small.budget, max_size=small.budget)), dtype=np.uint8)
+        ballot: NDArray[Any] = np.array(
+            data.draw(st.lists(label, min_size=small.budget, max_size=small.budget)), dtype=np.uint8
+        )
         asked = Fraction(data.draw(st.integers(0, small.budget)), 2 * small.budget)
-        chunks = [ballot[i : i + 3] for i in range(0, small.budget, 3)]
         method = data.draw(st.sampled_from(COUNTED))
+        if method == "runoff":  # a second choice as well, and unsure first ones
+            second = np.array(data.draw(st.lists(st.integers(1, 2), min_size=small.budget, max_size=small.budget)))
+            first = np.where(ballot == UNSURE, 0, ballot).astype(np.int64)
+            orders = np.stack([first, (first + second) % 3, (first + 3 - second) % 3], axis=1)
+            ballot = pack_orders(orders, np.stack([ballot == UNSURE, np.zeros_like(ballot)], axis=1))
+        chunks = [ballot[i : i + 3] for i in range(0, small.budget, 3)]
         full = Certifier(scheme, CLASSES, method)(ballot).covers(asked)
         early = decide(chunks, scheme, CLASSES, lambda ball: ball.covers(asked), certificate=method)
         if early.certified != full:

@@ -27,7 +27,7 @@ class Smoothed(nn.Module):
     `base` maps float32 inputs [n, planes * shape[0], *shape[1:]] in [0,1] to outputs [n, classes]; what it does with
     them (normalisation included) cannot touch the guarantee, as long as it is a function of that input alone.
     A base in another precision (`.half()`, `.bfloat16()`, `.double()`) gets its inputs rounded to that precision, and
-    its outputs are compared in float32 or better. That is another classifier, with votes of its own: near-ties are more
+    its outputs are compared exactly. That is another classifier, with votes of its own: near-ties are more
     frequent in half precision, so measure the tolerance again.
 
     `batch_size` is the number of (image, sample) pairs in one call of the base (None: what suits its activations),
@@ -179,7 +179,7 @@ class Smoothed(nn.Module):
                 f"the base gave {tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__} for an input of "
                 f"shape {tuple(shown.shape)}; it must give one row of {self.classes} numbers an input"
             )
-        return out.float() if out.dtype in (torch.float16, torch.bfloat16) else out
+        return out
 
 
 @contextmanager

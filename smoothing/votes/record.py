@@ -6,10 +6,11 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ParamSpec, TypeVar
 
 import attrs
 import numpy as np
@@ -25,6 +26,7 @@ from smoothing.votes.classifier import SmoothedClassifier
 from smoothing.votes.progress import progress_bar
 
 FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
+_P, _R = ParamSpec("_P"), TypeVar("_R")
 _HEADER, _SHARD = "header.json", "rank-{:05d}.rows"
 RANKINGS = "rankings"
 
@@ -273,6 +275,23 @@ class Writer:
         os.fsync(self.file.fileno())
 
 
+def _in_words(write: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A full disk or a missing permission, said in one sentence."""
+
+    @wraps(write)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return write(*args, **kwargs)
+        except OSError as error:
+            raise RecordError(
+                f"{error.filename or 'the record'} could not be written: {error.strerror or error}. Finished images "
+                "are kept; make room or choose another folder, then run the same call again to go on"
+            ) from error
+
+    return call
+
+
+@_in_words
 def vote_dataset(
     classifier: SmoothedClassifier,
     images: Images,

@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 
 _NUMBER = re.compile(r"(?<![A-Za-z_])\d+\.?\d*(e[+-]?\d+)?")
-_FUNCTIONS = ("sqrt", "exp", "expm1", "log", "log1p", "sin", "tanh", "atan", "asinh", "pi", "mpf")
+_FUNCTIONS = ("sqrt", "exp", "expm1", "sin", "tanh", "atan", "asinh", "pi", "mpf")
 
 
 def _piecewise(*branches: tuple[object, object]) -> mpmath.mpf:
@@ -19,11 +19,26 @@ def _root(x: mpmath.mpf) -> mpmath.mpf:
     return x ** (mpmath.mpf(1) / 3)
 
 
+def _log(x: mpmath.mpf) -> mpmath.mpf:
+    if not x > 0:  # mpmath has log(0) = -inf
+        raise ZeroDivisionError(f"log({x})")
+    return mpmath.log(x)
+
+
 def value(text: str, x: Fraction) -> mpmath.mpf:
     """The formula at x, in the working precision of mpmath."""
     exact = _lazy(_NUMBER.sub(lambda m: f"mpf('{m.group()}')", text))
     names = {name: getattr(mpmath, name) for name in _FUNCTIONS}
-    names |= {"cbrt": _root, "sign": mpmath.sign, "E": mpmath.e, "Min": min, "Max": max, "Abs": abs}
+    names |= {
+        "cbrt": _root,
+        "log": _log,
+        "log1p": lambda x: _log(1 + x),
+        "sign": mpmath.sign,
+        "E": mpmath.e,
+        "Min": min,
+        "Max": max,
+        "Abs": abs,
+    }
     names |= {"Piecewise": _piecewise, "z": mpmath.mpf(x.numerator) / x.denominator}
     return mpmath.mpf(eval(exact, {"__builtins__": {}, **names}))
 

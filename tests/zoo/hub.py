@@ -65,6 +65,8 @@ def stand_in() -> Iterator[tuple[str, dict[str, bytes]]]:
                 self.end_headers()
                 if whole:
                     self.wfile.write(found)
+            elif "/tree/" in self.path:
+                self._json([{"type": "file", "path": name, "size": len(files[name]), "oid": COMMIT} for name in files])
             elif self.path.startswith("/api/models/") and files:
                 siblings = [{"rfilename": name} for name in files]
                 self._json({"id": "someone/model", "sha": COMMIT, "siblings": siblings, "tags": [], "private": False})
@@ -81,7 +83,7 @@ def stand_in() -> Iterator[tuple[str, dict[str, bytes]]]:
                 return b"".join(parts)
             return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
-        def _json(self, data: dict[str, Any], status: int = 200) -> None:
+        def _json(self, data: Any, status: int = 200) -> None:
             content = json.dumps(data).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")

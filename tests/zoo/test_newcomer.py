@@ -91,8 +91,10 @@ def test_5_a_hugging_face_like_data_set(model: zoo.Model, images: torch.Tensor, 
     class Split:
         """What `datasets.Dataset` looks like from outside."""
 
-        features = {"image": object(), "label": Named()}
         column_names = ("image", "label")
+
+        def __init__(self) -> None:
+            self.features = {"image": object(), "label": Named()}
 
         def __len__(self) -> int:
             return 3

@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zoo.cli.options import AsJSON, Formulas, Grid, Levels, declared
+from zoo.cli.options import AsJSON, DataRoot, Formulas, Grid, Levels, declared
 
 if TYPE_CHECKING:
     from ecm.verification import Report
 
+MaybeFormulas = Annotated[list[str] | None, *Formulas.__metadata__]
+
 
 def verify(
-    formulas: Formulas,
+    formulas: MaybeFormulas = None,
     *,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", show_default=False, help="Attack this model (folder or name) inside its certificates."),
+    ] = None,
+    data: DataRoot = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Test images to attack, with --model.")] = 20,
     q: Levels = 255,
     budget: Annotated[
         int | None, typer.Option(min=1, show_default=False, help="Outcomes B; by default about 128/g(1).")
@@ -39,7 +47,9 @@ def verify(
 ) -> None:
     """Check every layer of the guarantee for this metric, and say how each property was established.
 
-    Exit code 1 if a property fails; the report then shows the smallest counterexample found.
+    Exit code 1 if a property fails; the report then shows the smallest counterexample found. With --model instead of a
+    formula, certificates of the model's test images are tested from outside: an attack with a generous budget looks
+    for an input of another class inside the certified ball, and must not find one.
 
     Examples:
 
@@ -48,24 +58,34 @@ def verify(
         ecm verify "Min(3*z, 1)/18" --quick
 
         ecm verify "tanh(2*z)/9" --json
+
+        ecm verify --model digits-l0.5-a4
     """
     from rich.console import Console
 
     import ecm
 
-    metric = declared(formulas, q if grid else None)
+    if (model is None) == (not formulas):
+        raise typer.BadParameter("write a formula, as in ecm verify 'z**0.5/18', or --model NAME, but not both")
     quiet = Console(stderr=True)
-    with quiet.status("starting") as status:
-        report = ecm.verify(
-            metric,
-            q,
-            budget,
-            examples=examples,
-            seed=seed,
-            minutes=minutes,
-            quick=quick,
-            progress=status.update,
-        )
+    if model is not None:
+        from zoo.attacks import verify_model
+
+        votes = 10 if quick else 40
+        report = verify_model(model, limit=limit, budget=votes, seed=seed, root=data, progress=True)
+    else:
+        metric = declared(formulas or [], q if grid else None)
+        with quiet.status("starting") as status:
+            report = ecm.verify(
+                metric,
+                q,
+                budget,
+                examples=examples,
+                seed=seed,
+                minutes=minutes,
+                quick=quick,
+                progress=status.update,
+            )
     if json:
         typer.echo(report.to_json())
     else:

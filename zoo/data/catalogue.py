@@ -57,8 +57,8 @@ def load_data(data: Any = "digits", root: str | os.PathLike[str] | None = None) 
     These are: `(images, labels)` as arrays or tensors, integer levels 0..255 or floats v/255 (for another q use
     `Dataset.from_arrays`); a `torch.utils.data.Dataset` of (image, label) pairs, torchvision's for instance; a
     `DataLoader`; a Hugging Face `datasets` split. A pair (train, test) or a mapping with the entries "train" and "test"
-    gives both halves; of a single split a fifth of each class is held out. `root` is where the files of a named set lie;
-    by default in ECM_DATA, else the user's cache folder.
+    gives both halves; of a single split a fifth of each class is held out. `root` is where the files of a named set
+    lie; by default in ECM_DATA, else in the user's cache folder.
 
     >>> load_data("digits")
     Dataset('digits', 1438 train, 359 test, shape (1, 8, 8), q=16, 10 classes)

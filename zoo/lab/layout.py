@@ -45,6 +45,8 @@ class Layout:
                     self._metric()
                     self._levels()
                     self._budget()
+                    self._shares()
+                    self._speed()
                 with ui.element("main").classes("results"):
                     self._verdict()
                     with ui.element("div").classes("results") as self.accepted:
@@ -95,6 +97,22 @@ class Layout:
             self.budget_slider = _slider("budget-slider", "budget B, logarithm", (0, log10(LARGEST_BUDGET), 0.01), 3)
             self.kind = _toggle({"aperiodic": "aperiodic", "periodic": "periodic"}, "kind").props("spread")
 
+    def _shares(self) -> None:
+        start = Inputs()
+        with ui.element("div"):
+            _heading("Votes")
+            self.top_shown = _named("for the predicted class")
+            self.top = _slider("top", "votes of the predicted class, %", (0, 100, 0.5), start.top / 10)
+            self.second_shown = _named("strongest rival’s share of the others")
+            spoken, ends = "strongest rival, % of the other votes", (LEAST_SECOND / 10, 100, 0.1)
+            self.second = _slider("second", spoken, ends, start.second / 10)
+
+    def _speed(self) -> None:
+        with ui.element("div"):
+            _heading("Speed")
+            self.rate = ui.number(value=RATE, min=0, label="forward passes per second of your network")
+            self.rate.props("dense outlined debounce=200 data-testid=rate")
+
     def _verdict(self) -> None:
         with ui.element("section").classes("card trouble") as self.trouble:
             self.trouble_text = ui.label("").props("data-testid=trouble")
@@ -144,17 +162,10 @@ class Layout:
             self.pictures = _html("pictures", "pictures")
 
     def _votes(self) -> None:
-        start = Inputs()
         with ui.element("section").classes("card"):
             _head("What a share of the votes certifies", _VOTES)
             with ui.element("div").classes("pair"):
                 with ui.element("div").classes("stack"):
-                    with ui.element("div").classes("field"):
-                        self.top_shown = _named("votes of the predicted class")
-                        self.top = _slider("top", "votes of the predicted class, %", (0, 100, 0.5), start.top / 10)
-                        self.second_shown = _named("strongest rival’s share of the others")
-                        spoken, ends = "strongest rival, % of the other votes", (LEAST_SECOND / 10, 100, 0.1)
-                        self.second = _slider("second", spoken, ends, start.second / 10)
                     self.promise = _html("promise", "promise")
                     self.balls = _html("scroll", "balls")
                 with ui.element("div"):
@@ -164,10 +175,7 @@ class Layout:
     def _cost(self) -> None:
         with ui.element("section").classes("card"):
             _head("Cost", _COST)
-            with ui.element("div").classes("pair"):
-                self.rate = ui.number(value=RATE, min=0, label="forward passes a second of your network")
-                self.rate.props("dense outlined debounce=200 data-testid=rate")
-                self.cost = _html("scroll", "cost")
+            self.cost = _html("scroll", "cost")
 
 
 def _html(classes: str, name: str = "") -> ui.html:

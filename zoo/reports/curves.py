@@ -102,7 +102,7 @@ def certified_curve(results: Certification | Mapping[str, Certification], *, nar
         x = np.concatenate([[0.0], np.minimum(radii, end)])
         y = 100 * np.concatenate([share[:1], share[1:], [0.0]]) if len(share) else np.zeros(1)
         # Certificates of one run often coincide: each is drawn narrower than the one below it, so that all are seen.
-        width = 1.8 + 2.2 * (len(curves) - 1 - k) if gains else 2
+        width = 1.6 + 1.5 * (len(curves) - 1 - k) if gains else 2
         axes.step(x, y, where="post", color=color, linestyle=line, linewidth=width, label=name)
     axes.set(xlim=(0, end), ylim=(0, top), ylabel="certified accuracy (%)")
     axes.legend(frameon=False, labelcolor=INK, fontsize=9, reverse=True)

@@ -22,7 +22,11 @@ _MOST_NAMES = 4
 
 @attrs.frozen
 class Statement:
-    """The guarantee of one row: `columns` of the `changeable` ones may take any values (None: no guarantee)."""
+    """The guarantee of one row: `columns` of the `changeable` ones may take any values (None: no guarantee).
+
+    >>> print(Statement(3, "ill", "ill", 1, 4, "This prediction holds if any 1 of these 4 columns changes."))
+    Row 3: ill. This prediction holds if any 1 of these 4 columns changes.
+    """
 
     idx: int
     label: str

@@ -63,10 +63,10 @@ def check_at(text: str, points: list[Fraction]) -> None:
         assert abs(g[0]) <= slack
         assert g[-1] <= 1 + slack
         assert all(a <= b + slack for a, b in pairwise(g))
-        for (x0, g0), (x1, g1), (x2, g2) in zip(zip(x, g), zip(x[1:], g[1:]), zip(x[2:], g[2:]), strict=False):
-            before, after = x1 - x0, x2 - x1
-            rise = (g1 - g0) * after.numerator / after.denominator
-            assert rise >= (g2 - g1) * before.numerator / before.denominator - slack
+        for k in range(1, len(x) - 1):
+            before, after = x[k] - x[k - 1], x[k + 1] - x[k]
+            rise = (g[k] - g[k - 1]) * after.numerator / after.denominator
+            assert rise >= (g[k + 1] - g[k]) * before.numerator / before.denominator - slack
 
 
 @LIMITS

@@ -79,7 +79,7 @@ GREY, COLOUR = (1, 8, 8), (3, 8, 8)
 LIPSCHITZ = {
     "root": (ECM.lp("1/2", 6), GREY, {}),
     "l1 global": (ECM.l1(6), GREY, {"coupling": "global"}),
-    "log": (ECM.log1p(5, 6), GREY, {"order": "published"}),
+    "log": (ECM.log1p(5, 6), GREY, {"coupling": "independent", "order": "published"}),
     "saturating, permutations": (ECM.from_expr("Min(3*z, 1)/8"), GREY, {"coupling": "permutation"}),
     "grouped": (ECM.grouped([ECM.lp("1/2", 6), ECM.l0(12), ECM.l1(6)]), COLOUR, {}),
     "pixels": (ECM.l0(6), COLOUR, {"pixel": True}),

@@ -32,7 +32,8 @@ IMAGES = torch.from_numpy(np.random.RandomState(0).randint(5, size=(9, 2, 2)))
 
 
 def classifier(seed: int = 0, **settings: float) -> SmoothedClassifier:
-    return SmoothedClassifier(FromArrays(HashVote(0, 3), 3), Scheme.l1(2, (2, 2), q=4, seed=seed), 3, **settings)
+    scheme = Scheme.l1(2, (2, 2), q=4, coupling="independent", seed=seed)
+    return SmoothedClassifier(FromArrays(HashVote(0, 3), 3), scheme, 3, **settings)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -308,3 +309,11 @@ def test_a_state_that_is_not_all_tensors_needs_a_name() -> None:
     """Its text need not show all of it."""
     with pytest.raises(RecordError, match="model="):
         model_fingerprint(Packed(2, 2))
+
+
+def test_a_place_that_cannot_be_written_is_said_in_words(tmp_path: Path) -> None:
+    """By an error of ours that names it."""
+    (tmp_path / "file").write_text("")
+    classifier = SmoothedClassifier(nn.Linear(6, 2), Scheme.l1(2, shape=(3,), q=4), 2)
+    with pytest.raises(RecordError, match=r"could not be written: Not a directory.*go on"):
+        vote_dataset(classifier, np.zeros((1, 3), dtype=np.int64), tmp_path / "file" / "votes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from typer.testing import CliRunner
 
 import zoo
 from ecm import ECM, ECMError
@@ -23,6 +25,7 @@ from zoo.attacks.menu import Menu
 from zoo.attacks.result import Attacked, above, within
 from zoo.attacks.search import Search
 from zoo.certification import Unit, ball_text
+from zoo.cli import app
 
 
 def schemes() -> dict[str, Scheme]:
@@ -253,3 +256,14 @@ def test_what_is_found_inside_lies_inside() -> None:
     assert wrong.contains(levels, found)
     assert smoothed.predict(found[None])[0] != wrong.prediction
     assert attack_inside(Evaluation(smoothed), levels, honest, budget=5) is None
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """`ecm attack` prints the totals, as a table or as data, and continues what is there."""
+    arguments = ["attack", "digits-l0.5-a4", "--limit", "1", "--budget", "6", "--out", str(tmp_path)]
+    first = CliRunner().invoke(app, arguments)
+    assert first.exit_code == 0, first.output
+    assert "attack distance / certified radius" in first.output
+    data = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert data["images"] == 1
+    assert data["median_ratio"] >= 1

@@ -211,3 +211,49 @@ def test_a_real_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     assert 0 < len(Record.open(model.path / "votes").read()) < 4000
     certify(model, tiny_data(4000), limit=1, progress=False)
     assert rows.stat().st_size >= kept
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("train", "z**2"), "not concave"),
+        (("train", "z**0.5/3", "-d", "cifar11"), "did you mean 'cifar10'"),
+        (("train", "z**0.5/3", "--model", "resnet19"), "did you mean 'resnet18'"),
+        (("train", "z**0.5/3", "--set", "lrr=1"), "did you mean 'lr'"),
+        (("train", "z**0.5/3", "--preset", "slow"), "preset 'slow'"),
+        (("certify", "nowhere"), "neither the folder of a model nor a known name"),
+        (("certify", "digits-l0.5-a4", "--certificate", "best"), "certificate = 'best' is unknown"),
+    ],
+)
+def test_what_is_wrong_is_said_before_torch_is_loaded(words: tuple[str, ...], said: str) -> None:
+    """Formula, data set, network, setting, preset, model and certificate: none of them needs it."""
+    program = (
+        "import sys; from zoo.cli import app\n"
+        "try:\n    app(sys.argv[1:])\n"
+        "except SystemExit as end:\n    assert end.code == 2, end.code\n"
+        "assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_a_command_says_first_what_it_costs_and_last_what_comes_next(model: Model) -> None:
+    """Forward passes, the time that this model took before, and the next command, to be typed as it stands."""
+    certified = ecm("certify", "model", "-n", 5)
+    assert "Certifying model: 5 test images, 12 votes each, 60 forward passes" in certified.stderr
+    assert "Next: ecm report runs/model" in certified.stdout
+    assert "s per image that this model took before" in ecm("certify", "model", "-n", 5).stderr
+    trained = ecm("train", "z**0.5/2", "--epochs", 0, "--budget", 8, "--out", "a b")
+    assert "Training for g = z**0.5/2 on digits: about a second on one CPU core (0 epochs" in trained.stderr
+    assert "Next: ecm certify 'a b'" in trained.stdout
+
+
+def test_known_names_are_those_of_the_registries() -> None:
+    """They are listed twice, so that they can be known without torch."""
+    from zoo import MODELS
+    from zoo.names import DATASET_NAMES, MODEL_NAMES, OBJECTIVE_NAMES
+    from zoo.training import OBJECTIVES
+
+    assert set(DATASET_NAMES) == set(DATASETS) - {"tiny"}
+    assert (MODEL_NAMES, set(OBJECTIVE_NAMES)) == (tuple(MODELS), set(OBJECTIVES))

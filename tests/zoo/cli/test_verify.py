@@ -67,3 +67,13 @@ def test_a_formula_that_is_no_metric_is_bad_input() -> None:
     result = CliRunner().invoke(app, ["verify", "z**2"])
     assert result.exit_code == 2
     assert "concave" in result.output
+
+
+def test_a_model_is_attacked_inside_its_certificates() -> None:
+    """`--model` instead of a formula; both at once, or neither, is refused."""
+    result = CliRunner().invoke(app, ["verify", "--model", "digits-l0.5-a4", "--limit", "1", "--quick", "--json"])
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert [f["how"] for f in report["findings"]] == ["attack"]
+    for wrong in (["verify"], ["verify", "z", "--model", "digits-l0.5-a4"]):
+        assert CliRunner().invoke(app, wrong).exit_code == 2

@@ -29,7 +29,7 @@ def pil(levels: np.ndarray[Any, Any]) -> Any:
 class Pairs(torch.utils.data.Dataset):  # type: ignore[type-arg]
     """(image, label) pairs, the image made by `show`."""
 
-    classes = ["no", "yes"]
+    classes = ("no", "yes")
 
     def __init__(self, show: Callable[[np.ndarray[Any, Any]], Any]) -> None:
         self.show = show
