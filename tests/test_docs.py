@@ -134,7 +134,7 @@ def test_few_blocks_are_left_out() -> None:
 
 def _module(name: str) -> Any:
     """A program that makes pages."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "pages" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "programs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -145,7 +145,7 @@ def _module(name: str) -> Any:
 @pytest.mark.parametrize("file", _module("derived").FILES)
 def test_generated_files_are_in_step(file: str) -> None:
     """The notebook is the tutorial, the reference is the help texts, the benchmarks are those stored: else run
-    `python -m pages`."""
+    `python -m docs.programs`."""
     assert (DOCS / file).read_text() == _module("derived").FILES[file]()
 
 

@@ -32,7 +32,7 @@ def results() -> Iterator[Any]:
     """The script as a module, with its neighbours."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT)
-        yield importlib.import_module("pages.results")
+        yield importlib.import_module("docs.programs.results")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def page(results: Any) -> tuple[str, dict[str, str]]:
 
 
 def test_the_page_and_its_figures_are_in_step_with_the_records(page: tuple[str, dict[str, str]]) -> None:
-    """Else run `python -m pages`. Figures are compared by what they show, not by how they are drawn."""
+    """Else run `python -m docs.programs`. Figures are compared by what they show, not by how they are drawn."""
     text, drawn = page
     assert (DOCS / "results.md").read_text() == text
     assert {path.name for path in DOCS.glob("img/results-*.svg")} == set(drawn)
@@ -66,7 +66,7 @@ def test_a_published_accuracy_is_of_the_same_p(page: tuple[str, dict[str, str]],
 
 
 def test_the_readme_is_in_step_with_the_cards(results: Any) -> None:
-    """Else run `python -m pages`."""
+    """Else run `python -m docs.programs`."""
     text = (ROOT / "README.md").read_text()
     assert results.readme(text) == text
     assert {block[2] for block in results.BLOCK.finditer(text)} == set(results.BLOCKS)

@@ -6,11 +6,11 @@ from typing import Any
 
 import attrs
 
+from docs.programs import figures
+from docs.programs.gain import covered
+from docs.programs.records import Found, Run, read_run
+from docs.programs.text import difference, percent, plain, span, table, with_interval
 from ecm.design.budget import PER_ALPHA
-from pages import figures
-from pages.gain import covered
-from pages.records import Found, Run, read_run
-from pages.text import difference, percent, plain, span, table, with_interval
 from zoo.certification import Accuracy
 from zoo.experiments.checks import paired_interval
 from zoo.experiments.declarations import Panel

@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from docs.programs import figures
+from docs.programs.records import MAIN, Run, read_run, runs_in
+from docs.programs.text import difference, listed, plain, span, table
 from ecm.design.budget import PER_ALPHA
-from pages import figures
-from pages.records import MAIN, Run, read_run, runs_in
-from pages.text import difference, listed, plain, span, table
 from zoo.experiments.checks import paired_interval
 from zoo.experiments.declarations import EXPERIMENTS
 from zoo.experiments.table import certified_images

@@ -15,10 +15,10 @@ from typing import Any
 import attrs
 import jinja2
 
-from pages.budget import budget, budget_figures
-from pages.gain import by_power, gain_figures, gain_table, growth_table, largest, prototype
-from pages.records import MAIN, RECORDS, Found, Run, find, read_run, recipe, runs_in, shipped
-from pages.text import difference, listed, percent, plain, table, with_interval
+from docs.programs.budget import budget, budget_figures
+from docs.programs.gain import by_power, gain_figures, gain_table, growth_table, largest, prototype
+from docs.programs.records import MAIN, RECORDS, Found, Run, find, read_run, recipe, runs_in, shipped
+from docs.programs.text import difference, listed, percent, plain, table, with_interval
 from zoo.certification import METHODS
 from zoo.experiments import SIZES
 from zoo.experiments.checks import Verdict

@@ -1,6 +1,6 @@
 """Writes what is derived from other files: the tutorial's notebook, the command line reference, the benchmarks.
 
-    python -m pages
+    python -m docs.programs
 
 `tests/test_docs.py` fails while they are out of step with their sources; `make docs` runs this first.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[1]
 FENCE = re.compile(r"^```(python|bash)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 

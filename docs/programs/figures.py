@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from docs.programs.records import Run
 from ecm.arrays import Floats
-from pages.records import Run
 from zoo.reports import COLORS, INK, steps, svg
 from zoo.reports.curves import _figure
 

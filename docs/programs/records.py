@@ -28,7 +28,7 @@ from zoo.folder import ABOUT, CARD, SCHEME, TABLE, VOTES, WEIGHTS
 from zoo.models import PRETRAINED, load, read_card
 from zoo.models.model import put_card, weights_path
 
-RECORDS = Path(__file__).parent.parent / "docs" / "records"
+RECORDS = Path(__file__).parents[1] / "records"
 MAIN = "cifar10"  # the campaign that the sections on certificates and budgets are about
 KEPT = (CARD, SCHEME, ABOUT, TABLE)
 IMAGES = "images.npz"

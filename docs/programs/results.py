@@ -1,8 +1,8 @@
 """Makes the page of results, its figures and the README's tables, from stored records alone.
 
-    python -m pages                              # docs/results.md, docs/img/results-*.svg, parts of README.md
-    python -m pages keep FOLDER [--campaign C]   # finished runs into docs/records/C (default: their data's name)
-    python -m pages ship RUN [--data ROOT]       # a finished run into the package, with votes and a few images
+    python -m docs.programs                              # docs/results.md, docs/img/results-*.svg, parts of README.md
+    python -m docs.programs keep FOLDER [--campaign C]   # finished runs into docs/records/C (default: their data's name)
+    python -m docs.programs ship RUN [--data ROOT]       # a finished run into the package, with votes and a few images
 
 `tests/test_results.py` fails while these files are out of step with the records and cards.
 """
@@ -15,15 +15,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from docs.programs.page import effort, page, parameters
+from docs.programs.records import MAIN, RECORDS, Run, keep, read_run, ship, shipped
+from docs.programs.text import percent, table
 from ecm.errors import ECMError
-from pages.page import effort, page, parameters
-from pages.records import MAIN, RECORDS, Run, keep, read_run, ship, shipped
-from pages.text import percent, table
 from zoo.certification import METHODS
 from zoo.experiments.paper import published
 from zoo.models import PRETRAINED
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[1]
 README = DOCS.parent / "README.md"
 BLOCK = re.compile(r"(<!-- results: (\w+) -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
 CERTIFICATES = {"paper": "the paper's certificate", "integer": "integer", "vote_aware": "vote-aware"}

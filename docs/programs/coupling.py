@@ -17,7 +17,7 @@ from smoothing import Noise, Scheme
 from zoo.lab.samples import picture
 
 ALPHA, SAMPLE = 18, 7
-TARGET = Path(__file__).parent / "img" / "coupling.png"
+TARGET = Path(__file__).parents[1] / "img" / "coupling.png"
 
 
 def shown(scheme: Scheme, image: NDArray[np.int64]) -> NDArray[np.float64]:

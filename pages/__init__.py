@@ -1,1 +1,0 @@
-"""The programs that make pages of docs/; `python -m pages` runs them."""
