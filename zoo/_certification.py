@@ -209,7 +209,7 @@ class Row:
     @property
     def predict(self) -> int:
         """The smoothed classifier's answer, by the rule of the reported certificate; ties go to the smaller index."""
-        return next(reversed(self.balls.values())).prediction
+        return [*self.balls.values()][-1].prediction
 
     @property
     def correct(self) -> bool:
@@ -223,7 +223,7 @@ class Row:
     @property
     def method(self) -> str:
         """The first method, by that rule, that reaches the largest ball."""
-        best = next(reversed(self.balls.values()))
+        best = [*self.balls.values()][-1]
         same = (ball for ball in self.balls.values() if ball.rule == best.rule and ball.strength == best.strength)
         return next(same).method
 
