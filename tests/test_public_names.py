@@ -15,11 +15,11 @@ PACKAGES = ("ecm", "smoothing", "zoo")
 
 
 def public_modules() -> Iterator[str]:
-    """The packages and those of their modules whose name does not begin with an underscore."""
+    """The packages and their modules without an underscore; the door of a room is for the other rooms."""
     for package in PACKAGES:
         yield package
         for found in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
-            if not found.name.rpartition(".")[2].startswith("_"):
+            if not found.ispkg and not found.name.rpartition(".")[2].startswith("_"):
                 yield found.name
 
 
