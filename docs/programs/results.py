@@ -1,7 +1,7 @@
 """Makes the page of results, its figures and the README's tables, from stored records alone.
 
     python -m docs.programs                              # docs/results.md, docs/img/results-*.svg, parts of README.md
-    python -m docs.programs keep FOLDER [--campaign C]   # finished runs into docs/records/C (default: their data's name)
+    python -m docs.programs keep FOLDER [--campaign C]   # finished runs into docs/records/C (default: by data set)
     python -m docs.programs ship RUN [--data ROOT]       # a finished run into the package, with votes and a few images
 
 `tests/test_results.py` fails while these files are out of step with the records and cards.

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 PAGE, RECORD = HERE / "howto" / "tables.md", HERE / "records" / "tables.json"
 BEGIN, END = "<!-- results: tables -->", "<!-- end of results -->"
 FOLDS, Q = 5, 63

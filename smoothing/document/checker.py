@@ -324,7 +324,7 @@ class Moves:
             both.append(sums[: q + 1])
         return [max(pair) for pair in zip(*both, strict=True)]
 
-    def evaluate(self, m: int, threat: str, below: bool) -> tuple[int, int]:
+    def evaluate(self, m: int, threat: str, below: bool = False) -> tuple[int, int]:
         """(sum over items of max(0, m*gain - cost), all attainable gain); an item is a feature, or a pixel.
 
         If all points of the ball are nearer than 1 (`below`), no feature changes whose every change costs 1."""

@@ -29,8 +29,8 @@ def scheme_facts(scheme: Scheme) -> str:
     """What the certificates of all images under a scheme share, as JSON text: the checker's second file.
 
     The outcomes, their positions in the arranged lists, the offset of every site and the costs floor(scale * g(k/q)),
-    with the fingerprint that is computed from them (`smoothing.scheme.facts`). For couplings that are not cyclic the checker
-    recomputes the certificates from counts only.
+    with the fingerprint that is computed from them (`smoothing.scheme.facts`). For couplings that are not cyclic the
+    checker recomputes the certificates from counts only.
 
     >>> from smoothing import Scheme
     >>> shared = json.loads(scheme_facts(Scheme.l1(2, shape=(3,), q=4)))

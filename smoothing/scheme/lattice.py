@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from ecm.arrays import Ints
 
-_SLACK = 8  # a class may be shown in up to 1 + 1/8 times as many samples as there are finite outcomes
+_SLACK = 4  # a class may be shown in up to 1 + 1/4 times as many samples as there are finite outcomes
 _CANDIDATES = 1 << 20  # linear forms that are compared
+_DEALS = 512  # ways to deal the columns of a table that are compared
 _FORMS = 64  # of the forms with the largest distance, how many are tried with every step of the channel
 _COUNTED = 1 << 24  # features that are counted to compare how evenly the classes of the best forms are filled
 _FAR = 24  # in pixels; features further apart than this count as far apart
@@ -122,12 +123,14 @@ def class_count(budget: int, finite: int) -> tuple[int, int]:
 def find_lattice(grid: Grid, classes: int, width: int) -> Lattice:
     """The linear form whose classes keep features shown together as far apart as possible.
 
-    A table has no geometry: its columns are dealt to the classes in turn. Otherwise the search compares, in this
-    order: the distance within a channel, the distance across channels, how evenly the classes are filled, and the
+    A table has no geometry: its columns are dealt to the classes as evenly as possible. Otherwise the search compares,
+    in this order: the distance within a channel, the distance across channels, how evenly the classes are filled, and the
     numbers themselves.
     """
     if len(grid.places) == 1:
-        return Lattice(classes, width, (1,), 0, 1, _FAR**2)
+        steps = range(1, max(2, classes), -(-classes // _DEALS))
+        dealt = (Lattice(classes, width, (step,), 0, 1, _FAR**2) for step in steps)
+        return min(dealt, key=lambda lattice: (_unevenness(lattice, grid), lattice.steps))
     forms, distance = _furthest(_forms(len(grid.places), classes), grid, classes, width)
     reached: list[tuple[int, tuple[int, ...], int]] = []
     for form in (tuple(int(a) for a in row) for row in forms[:_FORMS]):

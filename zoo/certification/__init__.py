@@ -58,7 +58,8 @@ __getattr__ = lazy(
         "certification": "Certification METHODS Row Unit methods_up_to",
         "documents": "export",
         "pandas_rows": "frame html_table",
-        "run": "certified_data certify chosen_radii find_run fitting_data image_order kept_on_disk moved_to read_about read_certification run_folder",
+        "run": "certified_data certify chosen_radii find_run fitting_data image_order kept_on_disk moved_to read_about "
+        "read_certification run_folder",
         "table": "ball_text read_ball",
         "tolerance": "rounded_tolerance",
     },

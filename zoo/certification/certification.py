@@ -208,7 +208,7 @@ class Row:
     @property
     def predict(self) -> int:
         """The smoothed classifier's answer, by the rule of the reported certificate; ties go to the smaller index."""
-        return list(self.balls.values())[-1].prediction
+        return [*self.balls.values()][-1].prediction
 
     @property
     def correct(self) -> bool:
@@ -222,7 +222,7 @@ class Row:
     @property
     def method(self) -> str:
         """The first method, by that rule, that reaches the largest ball."""
-        best = list(self.balls.values())[-1]
+        best = [*self.balls.values()][-1]
         same = (ball for ball in self.balls.values() if ball.rule == best.rule and ball.strength == best.strength)
         return next(same).method
 

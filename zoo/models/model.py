@@ -145,7 +145,7 @@ class Model(nn.Module):
         if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled():
             raise InputError(
                 "the input requires a gradient, but the class shares are counts of votes and have none: call the model "
-                "under torch.no_grad() or with x.detach(); zoo.attacks(model, ...) uses gradients of the base classifier"
+                "under torch.no_grad() or with x.detach(); zoo.attack(model, ...) uses gradients of the base classifier"
             )
         batch = x if isinstance(x, Tensor) else torch.as_tensor(np.asarray(x))
         shape = self.scheme.shape

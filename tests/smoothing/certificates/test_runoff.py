@@ -162,18 +162,18 @@ def test_a_runoff_of_two_classes_is_a_plurality() -> None:
 
 
 def test_more_classes_than_places_are_sound() -> None:
-    """300 classes keep three places; the others count as not sure among each other."""
+    """40 classes keep five places; the others count as not sure among each other."""
     rng = np.random.default_rng(1)
     scheme = Scheme.l1(6, shape=(2,), q=4)
-    for _ in range(20):
-        logits = rng.normal(size=(24, 300))
+    for _ in range(8):
+        logits = rng.normal(size=(24, 40))
         logits[:, :3] += rng.choice([0.0, 4.0, 8.0], size=3)
         full = np.argsort(np.argsort(-logits, axis=1), axis=1)
-        poll = Electorate.of(pack_logits(logits), 300).poll
+        poll = Electorate.of(pack_logits(logits), 40).poll
         pairs = (full[:, :, None] < full[:, None, :]).sum(axis=0)
         exact = Poll(poll.counts, 0, 24, tuple(map(tuple, pairs.tolist())))
         assert (np.array(poll.prefers) <= pairs).all()
-        found = certify(pack_logits(logits), None, scheme, 300)
+        found = certify(pack_logits(logits), None, scheme, 40)
         if found.exists:
             assert found.prediction == exact.winner
             assert poll.changes <= exact.changes
