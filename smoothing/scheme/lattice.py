@@ -124,8 +124,8 @@ def find_lattice(grid: Grid, classes: int, width: int) -> Lattice:
     """The linear form whose classes keep features shown together as far apart as possible.
 
     A table has no geometry: its columns are dealt to the classes as evenly as possible. Otherwise the search compares,
-    in this order: the distance within a channel, the distance across channels, how evenly the classes are filled, and the
-    numbers themselves.
+    in this order: the distance within a channel, the distance across channels, how evenly the classes are filled, and
+    the numbers themselves.
     """
     if len(grid.places) == 1:
         steps = range(1, max(2, classes), -(-classes // _DEALS))

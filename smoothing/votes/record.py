@@ -26,7 +26,8 @@ from smoothing.votes.classifier import SmoothedClassifier
 from smoothing.votes.progress import progress_bar
 
 FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
-_P, _R = ParamSpec("_P"), TypeVar("_R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _HEADER, _SHARD = "header.json", "rank-{:05d}.rows"
 RANKINGS = "rankings"
 

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ecm.arrays import Ints
-from zoo.attacks.rule import Plurality
+from zoo.attacks.rule import Floats, Plurality
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from smoothing import Scheme, SmoothedClassifier
 
-Floats = NDArray[np.float32]
 _CELLS = 1 << 24  # numbers of the images and of the noise that are made at once
 
 
@@ -75,7 +73,7 @@ class Evaluation:
     def _smooth(self) -> torch.nn.Module:
         """A copy of the base through which gradients flow to the input."""
         network = copy.deepcopy(self.classifier.base).eval().requires_grad_(False)
-        return network.to(memory_format=torch.channels_last) if self._last else network  # type: ignore[call-overload,no-any-return]
+        return network.to(memory_format=torch.channels_last) if self._last else network  # type: ignore[call-overload]
 
     @property
     def _last(self) -> bool:

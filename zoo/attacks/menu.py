@@ -100,4 +100,5 @@ class Menu:
     def moved(self, levels: Ints) -> list[int]:
         """The items that are not where they were."""
         changed = np.flatnonzero(levels != self.x)
-        return np.unique(self.scheme.site[changed] if self.pixels else changed).tolist()
+        items: list[int] = np.unique(self.scheme.site[changed] if self.pixels else changed).tolist()
+        return items

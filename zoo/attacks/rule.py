@@ -54,4 +54,5 @@ class Plurality:
     def worth(self, logits: Floats, c: int, rival: int) -> Floats:
         """By sample, what its vote is worth to the rival: twice its weight if it is for one of the two, else once."""
         votes = logits.argmax(axis=1)
-        return (self.weights * (1 + ((votes == c) | (votes == rival)))).astype(np.float32)
+        worth: Floats = (self.weights * (1 + ((votes == c) | (votes == rival)))).astype(np.float32)
+        return worth
