@@ -28,7 +28,7 @@ from smoothing import (
 from smoothing.certificates.electorate import Electorate
 from smoothing.certificates.runoff import Poll, runoff_changes, runoff_winner
 from smoothing.verification import BruteForce
-from tests.smoothing.test_brute_force import COUPLINGS, random_scheme
+from tests.smoothing.verification.test_brute_force import COUPLINGS, random_scheme
 
 METHODS = ("runoff", "runoff_vote_aware")
 SLOW = [HealthCheck.too_slow]
