@@ -38,6 +38,14 @@ def attack_inside(
 
     Whatever is returned lies in the ball (decided exactly) and was confirmed by a full vote. `budget` is in votes: half
     of it goes into the search for the nearest change, wherever it is, half into moves that stay in the ball.
+
+    >>> from zoo import load_data
+    >>> smoothed, image = load("digits-l0.5-a4").smoothed(), load_data("digits").test.take([116])[0].numpy()
+    >>> (ball,) = smoothed.certify(image[None])
+    >>> attack_inside(Evaluation(smoothed), image, ball, budget=10) is None
+    True
+    >>> attack_inside(Evaluation(smoothed), image, ball_scaled(ball, Fraction(3)), budget=20) is None
+    False
     """
     if ball.radius is None or ball.everywhere:
         return None
