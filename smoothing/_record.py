@@ -25,7 +25,8 @@ from smoothing._progress import progress_bar
 from smoothing._quantize import Images, digest
 
 FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
-_P, _R = ParamSpec("_P"), TypeVar("_R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _HEADER, _SHARD = "header.json", "rank-{:05d}.rows"
 
 

@@ -28,7 +28,7 @@ from smoothing._certificates import Certifier, Tally
 from smoothing._progress import progress_bar
 from zoo._card import update_card
 from zoo._certification import METHODS, Certification, Row, Unit, methods_up_to
-from zoo._checkpoint import alone, read_json, write_atomically
+from zoo._checkpoint import PART, alone, read_json, write_atomically
 from zoo._data import DATASETS, Dataset, load_data
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
@@ -101,6 +101,8 @@ def certify(
     with workers(device) as here, _on(trained, here), _disk(folder), ExitStack() as held:
         if here.leads:
             held.enter_context(alone(folder))
+            for left in folder.glob(f".*{PART}"):  # by a process that was killed while it wrote
+                left.unlink()
         here.wait()
         classifier = trained.smoothed(batch_size=batch_size)
         recorded = recorded_tolerance(folder / VOTES)
