@@ -27,7 +27,8 @@ from smoothing._quantize import Images, digest
 from smoothing._ranking import Codes, Packing, Votes, vote_dtype
 
 FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
-_P, _R = ParamSpec("_P"), TypeVar("_R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _HEADER, _SHARD = "header.json", "rank-{:05d}.rows"
 RANKINGS = "rankings"
 

@@ -29,7 +29,7 @@ from smoothing._progress import progress_bar
 from smoothing._record import fitting_header
 from zoo._card import update_card
 from zoo._certification import ALL_METHODS, Certification, Row, Unit, chosen_certificate, methods_up_to
-from zoo._checkpoint import alone, write_atomically
+from zoo._checkpoint import PART, alone, write_atomically
 from zoo._data import DATASETS, Dataset, load_data, load_evaluated, with_columns
 from zoo._distributed import Workers, workers
 from zoo._errors import CertifyError, DataError, ModelError
@@ -110,6 +110,8 @@ def certify(
     with workers(device) as here, moved_to(trained, here), kept_on_disk(folder), ExitStack() as held:
         if here.leads:
             held.enter_context(alone(folder))
+            for left in folder.glob(f".*{PART}"):  # by a process that was killed while it wrote
+                left.unlink()
         here.wait()
         classifier = trained.smoothed(batch_size=batch_size)
         recorded = recorded_tolerance(folder / VOTES)
