@@ -53,8 +53,7 @@ soak: $(READY)  ## tamper, kill, fill disks, share a cache (a minute; more with 
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak $(SOAK)
 
 docs: $(READY)  ## the documentation site, in site/; warnings are errors
-	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/results.py
+	$(BIN)/python -m pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:  ## remove everything that make made

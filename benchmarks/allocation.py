@@ -11,10 +11,9 @@ import mip
 from benchmarks._measure import child, interleaved, once
 from benchmarks._text import duration, joined, short, table
 from ecm import ECM
-from ecm._allocation import Allocation, allocate
-from ecm._errors import AllocationError
-from ecm._profile import Profile
-from ecm._tube import Tube
+from ecm.allocation import Allocation, Tube, allocate
+from ecm.errors import AllocationError
+from ecm.metric import Profile
 
 SLOPE_SECONDS, DENSE_SECONDS = 120, 30
 SOLVERS = ("HIGHS", "CBC")

@@ -13,7 +13,7 @@ from benchmarks._shipped import NAME, made_votes, shipped
 from benchmarks._text import duration, joined, percent, table
 from ecm import ECM
 from smoothing import Certifier, Scheme, SmoothedClassifier
-from smoothing._certificates._certify import Method
+from smoothing.certificates import Method
 
 ALPHA = 18
 METHODS: tuple[Method, ...] = ("paper", "integer", "vote_aware")

@@ -10,11 +10,11 @@ from typing import Any
 from benchmarks._measure import once
 from benchmarks._text import duration, joined, short, table
 from ecm import ECM
-from ecm._bound import least_gap
-from ecm._budget import budget_bound, smallest_budget
-from ecm._construct import construct
-from ecm._design_milp import optimal_outcomes
-from ecm._greedy import worst_gap
+from ecm.design import construct, smallest_budget
+from ecm.design.budget import budget_bound
+from ecm.design.greedy_start import worst_gap
+from ecm.design.lower_bound import least_gap
+from ecm.design.optimum import optimal_outcomes
 
 ROOTS = ("z**0.5", "z**(1/3)")
 PAPER_BUDGET, PAPER_EPS = 1000, 0.02  # a unit of alpha, for ROOTS

@@ -12,7 +12,7 @@ import zoo
 from benchmarks._measure import spread
 from benchmarks._text import Aim, joined, percent, table
 from smoothing import Record, decide
-from smoothing._early import asking_order
+from smoothing.votes.early_stop import asking_order
 
 CHUNK = 64  # samples asked for at a time
 AIM = 0.5
@@ -102,7 +102,7 @@ def figure(found: dict[str, Any]) -> Any:
     """Share of the samples by radius, a panel a model."""
     from matplotlib.figure import Figure
 
-    from ecm._plot import BLUE, ORANGE
+    from ecm.figure import BLUE, ORANGE
 
     drawn = Figure(figsize=(8, 3.2), layout="constrained")
     panels = drawn.subplots(1, len(found["models"]), squeeze=False)[0]

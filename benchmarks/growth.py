@@ -120,7 +120,7 @@ def figure(found: dict[str, Any]) -> Any:
     """Time against budget and against features, both logarithmic."""
     from matplotlib.figure import Figure
 
-    from ecm._plot import BLUE, ORANGE, PURPLE
+    from ecm.figure import BLUE, ORANGE, PURPLE
 
     drawn = Figure(figsize=(8, 3.4), layout="constrained")
     labels = {

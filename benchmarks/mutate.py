@@ -69,7 +69,7 @@ TARGETS = (
     _ecm("_allocation", "allocation.py", functions="verify_allocation|_pairs|from_|outcomes|infinite"),
     _ecm("_profile", "profile.py", functions="floors|at_least|_entries|number|exact|ball|_check"),
     _ecm("_floors", "profile.py"),
-    Target("ecm/formula/constants.py", ("tests/ecm/formula/test_constants.py", "tests/ecm/test_profile.py")),
+    Target("ecm/formula/constants.py", ("tests/ecm/formula/test_constants.py", "tests/ecm/metric/test_profile.py")),
     Target("ecm/proof/rules.py", ("tests/ecm/proof/test_proof.py",)),
     _smoothing("_early", "early.py"),
     _smoothing("_record", "record.py"),
@@ -331,7 +331,7 @@ def main() -> None:
         if not child:
             try:
                 if target.path.startswith("smoothing"):
-                    importlib.import_module("ecm._design")
+                    importlib.import_module("ecm.design.design")
                 examine(target, given.sample, given.number, given.log)
             finally:
                 sys.stdout.flush()

@@ -227,7 +227,7 @@ def figure(found: dict[str, Any]) -> Any:
     """Throughput by batch size of the bare network, with voting and the plain loop as levels."""
     from matplotlib.figure import Figure
 
-    from ecm._plot import BLUE, GREEN, ORANGE, PURPLE
+    from ecm.figure import BLUE, GREEN, ORANGE, PURPLE
 
     drawn = Figure(figsize=(6, 3.2), layout="constrained")
     axes = drawn.subplots()

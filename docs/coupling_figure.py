@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 
 from ecm import ECM
 from smoothing import Noise, Scheme
-from zoo._lab._seen import picture
+from zoo.lab.samples import picture
 
 ALPHA, SAMPLE = 18, 7
 TARGET = Path(__file__).parent / "img" / "coupling.png"

@@ -7,35 +7,39 @@ The data flows one way: a formula becomes a `Profile` (g, proven), profiles make
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ecm._errors import AllocationError, DesignError, ECMError, ExpressionError, NotAnECM, Undecided
-from ecm._metric import ECM
+from ecm.elementwise import ECM
+from ecm.errors import AllocationError, DesignError, ECMError, ExpressionError, NotAnECM, Undecided
 
 if TYPE_CHECKING:
-    from ecm._allocation import Allocation, allocate, verify_allocation
-    from ecm._budget import default_budget, propose_budgets, smallest_budget
-    from ecm._design import Design, make_design
-    from ecm._frontier import frontier, plot_frontier
-    from ecm._law import Law
-    from ecm._outcomes import Outcomes
-    from ecm._profile import Profile
-    from ecm._quantized import QuantizedLaw
+    from ecm.allocation import Allocation, Outcomes, allocate, verify_allocation
+    from ecm.design import (
+        Design,
+        default_budget,
+        frontier,
+        make_design,
+        plot_frontier,
+        propose_budgets,
+        smallest_budget,
+    )
+    from ecm.law import Law, QuantizedLaw
+    from ecm.metric import Profile
     from ecm.verification import Report, verify
 
 _LAZY = {
-    "Allocation": "_allocation",
-    "allocate": "_allocation",
-    "verify_allocation": "_allocation",
-    "default_budget": "_budget",
-    "frontier": "_frontier",
-    "plot_frontier": "_frontier",
-    "propose_budgets": "_budget",
-    "smallest_budget": "_budget",
-    "Design": "_design",
-    "make_design": "_design",
-    "Law": "_law",
-    "Outcomes": "_outcomes",
-    "Profile": "_profile",
-    "QuantizedLaw": "_quantized",
+    "Allocation": "allocation",
+    "allocate": "allocation",
+    "verify_allocation": "allocation",
+    "default_budget": "design",
+    "frontier": "design",
+    "plot_frontier": "design",
+    "propose_budgets": "design",
+    "smallest_budget": "design",
+    "Design": "design",
+    "make_design": "design",
+    "Law": "law",
+    "Outcomes": "allocation",
+    "Profile": "metric",
+    "QuantizedLaw": "law",
     "Report": "verification",
     "verify": "verification",
 }

@@ -7,79 +7,91 @@ votes, and `certify` makes a `Certificate` of them. torch loads with the first n
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from smoothing._errors import InputError, RecordError, SchemeError, VoteError
+from smoothing.errors import InputError, RecordError, SchemeError, VoteError
 
 if TYPE_CHECKING:
-    from smoothing._arrays import FromArrays
-    from smoothing._brute_force import BruteForce
-    from smoothing._certificates import (
+    from smoothing.certificates import (
+        ABSTAIN,
+        DEFAULT_RULE,
         Certificate,
         Certifier,
+        Packing,
+        RandomizedCertificate,
+        RandomizedSmoothing,
         Tally,
         certify,
         certify_all,
         certify_runoff,
         certify_soft,
         certify_soft_sums,
+        pack_logits,
+        pack_orders,
     )
-    from smoothing._classifier import SmoothedClassifier
-    from smoothing._document import certificate_document, level_bytes, scheme_facts, vote_bytes
-    from smoothing._early import Decision, decide, ranking_chunks, vote_chunks
-    from smoothing._function import UNIT, SmoothedFunction
-    from smoothing._jitter import Jitter, measure_jitter
-    from smoothing._logits import record_logits
-    from smoothing._noise import Noise
-    from smoothing._quantize import digest, levels, quantize
-    from smoothing._randomized import ABSTAIN, RandomizedCertificate, RandomizedSmoothing
-    from smoothing._ranking import Packing, pack_logits, pack_orders
-    from smoothing._record import Header, Record, data_fingerprint, model_fingerprint, vote_dataset
-    from smoothing._representation import channels
-    from smoothing._rule import DEFAULT_RULE
-    from smoothing._scheme import Scheme
+    from smoothing.document import certificate_document, level_bytes, scheme_facts, vote_bytes
+    from smoothing.scheme import Noise, Scheme, channels, digest, levels, quantize
+    from smoothing.verification import BruteForce
+    from smoothing.votes import (
+        UNIT,
+        Decision,
+        FromArrays,
+        Header,
+        Jitter,
+        Record,
+        SmoothedClassifier,
+        SmoothedFunction,
+        data_fingerprint,
+        decide,
+        measure_jitter,
+        model_fingerprint,
+        ranking_chunks,
+        record_logits,
+        vote_chunks,
+        vote_dataset,
+    )
 
 _LAZY = {
-    "ABSTAIN": "_randomized",
-    "BruteForce": "_brute_force",
-    "Certificate": "_certificates",
-    "Certifier": "_certificates",
-    "DEFAULT_RULE": "_rule",
-    "Decision": "_early",
-    "FromArrays": "_arrays",
-    "Header": "_record",
-    "Jitter": "_jitter",
-    "Noise": "_noise",
-    "Packing": "_ranking",
-    "RandomizedCertificate": "_randomized",
-    "RandomizedSmoothing": "_randomized",
-    "Record": "_record",
-    "Scheme": "_scheme",
-    "SmoothedClassifier": "_classifier",
-    "SmoothedFunction": "_function",
-    "Tally": "_certificates",
-    "UNIT": "_function",
-    "certificate_document": "_document",
-    "certify": "_certificates",
-    "certify_all": "_certificates",
-    "certify_runoff": "_certificates",
-    "certify_soft": "_certificates",
-    "certify_soft_sums": "_certificates",
-    "channels": "_representation",
-    "data_fingerprint": "_record",
-    "decide": "_early",
-    "digest": "_quantize",
-    "level_bytes": "_document",
-    "levels": "_quantize",
-    "measure_jitter": "_jitter",
-    "model_fingerprint": "_record",
-    "pack_logits": "_ranking",
-    "pack_orders": "_ranking",
-    "quantize": "_quantize",
-    "ranking_chunks": "_early",
-    "record_logits": "_logits",
-    "scheme_facts": "_document",
-    "vote_bytes": "_document",
-    "vote_chunks": "_early",
-    "vote_dataset": "_record",
+    "ABSTAIN": "certificates",
+    "BruteForce": "verification",
+    "Certificate": "certificates",
+    "Certifier": "certificates",
+    "DEFAULT_RULE": "certificates",
+    "Decision": "votes",
+    "FromArrays": "votes",
+    "Header": "votes",
+    "Jitter": "votes",
+    "Noise": "scheme",
+    "Packing": "certificates",
+    "RandomizedCertificate": "certificates",
+    "RandomizedSmoothing": "certificates",
+    "Record": "votes",
+    "Scheme": "scheme",
+    "SmoothedClassifier": "votes",
+    "SmoothedFunction": "votes",
+    "Tally": "certificates",
+    "UNIT": "votes",
+    "certificate_document": "document",
+    "certify": "certificates",
+    "certify_all": "certificates",
+    "certify_runoff": "certificates",
+    "certify_soft": "certificates",
+    "certify_soft_sums": "certificates",
+    "channels": "scheme",
+    "data_fingerprint": "votes",
+    "decide": "votes",
+    "digest": "scheme",
+    "level_bytes": "document",
+    "levels": "scheme",
+    "measure_jitter": "votes",
+    "model_fingerprint": "votes",
+    "pack_logits": "certificates",
+    "pack_orders": "certificates",
+    "quantize": "scheme",
+    "ranking_chunks": "votes",
+    "record_logits": "votes",
+    "scheme_facts": "document",
+    "vote_bytes": "document",
+    "vote_chunks": "votes",
+    "vote_dataset": "votes",
 }
 
 __all__ = [

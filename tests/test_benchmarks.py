@@ -120,7 +120,7 @@ def test_the_soak_would_find_a_checker_that_believes_too_much(monkeypatch: pytes
     """Costs taken as they are, designs not looked at, any multiplier right: false claims are accepted, and found."""
     from benchmarks.soak._result import Options
     from benchmarks.soak.documents import soak
-    from smoothing import checker
+    from smoothing.document import checker
 
     monkeypatch.setattr(checker, "fraction", lambda text: Fraction(text) / 2)
     assert soak(Options(documents=200)).failures

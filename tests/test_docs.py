@@ -133,8 +133,8 @@ def test_few_blocks_are_left_out() -> None:
 
 
 def _module(name: str) -> Any:
-    """A Python file of docs/, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    """A program that makes pages."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "pages" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -142,11 +142,11 @@ def _module(name: str) -> Any:
     return module
 
 
-@pytest.mark.parametrize("file", _module("generate").FILES)
+@pytest.mark.parametrize("file", _module("derived").FILES)
 def test_generated_files_are_in_step(file: str) -> None:
     """The notebook is the tutorial, the reference is the help texts, the benchmarks are those stored: else run
-    `python docs/generate.py`."""
-    assert (DOCS / file).read_text() == _module("generate").FILES[file]()
+    `python -m pages`."""
+    assert (DOCS / file).read_text() == _module("derived").FILES[file]()
 
 
 def test_the_numbers_that_prose_repeats_are_those_measured() -> None:

@@ -15,30 +15,27 @@ import attrs
 import numpy as np
 import pytest
 
-import ecm._allocation
-import ecm._design
-import ecm._dynamic
-import ecm._law
-import ecm._profile
-import ecm.verification
-import smoothing._certificates._certify
-import smoothing._certificates._vote_aware
-import smoothing._early
-import smoothing._noise
-import smoothing._representation
+import ecm.allocation.allocation
+import ecm.allocation.dynamic_program
+import ecm.design
+import ecm.law.continuous
+import ecm.metric.profile
+import ecm.verification.checks
+import smoothing.certificates.certifier
+import smoothing.certificates.vote_aware
+import smoothing.scheme.noise
+import smoothing.scheme.representation
+import smoothing.votes.early_stop
 from ecm import ECM, Allocation, Design, Outcomes, Profile, QuantizedLaw
-from ecm._findings import Finding, run_checks
-from ecm._law import Law
-from ecm._profile import FormulaProfile, TableProfile
-from ecm._rounding import floor_weights
-from ecm.verification import Setting, all_checks
-from smoothing._certificates import Certificate
-from smoothing._certificates._runoff import Poll
-from smoothing._certificates._tally import Tally
-from smoothing._certificates._touch import Touch
-from smoothing._noise import Noise
-from smoothing._ranking import Packing
-from smoothing._scheme import Scheme
+from ecm.allocation.rounding import floor_weights
+from ecm.law import Law
+from ecm.metric import FormulaProfile, TableProfile
+from ecm.verification import Finding, Setting, all_checks
+from ecm.verification.report import run_checks
+from smoothing.certificates import Certificate, Packing, Tally
+from smoothing.certificates.runoff import Poll
+from smoothing.certificates.touch import Touch
+from smoothing.scheme import Noise, Scheme
 
 Patch = pytest.MonkeyPatch
 ROOT, RGB = ECM.lp("1/2", 2), ECM.grouped([ECM.lp("1/2", 2), ECM.l1(2)])
@@ -99,8 +96,8 @@ def float_sign(patch: Patch) -> None:
     def rough(node: Any) -> int:
         return int(np.sign(round(float(node), 12)))
 
-    patch.setattr(ecm._profile, "sign", rough)
-    patch.setattr(ecm.verification, "sign", rough)
+    patch.setattr(ecm.metric.profile, "sign", rough)
+    patch.setattr(ecm.verification.checks, "sign", rough)
 
 
 # ---- laws, allocations, designs ------------------------------------------------------------
@@ -151,8 +148,8 @@ def allocation_too_large(patch: Patch) -> None:
         weights = found.weights | {found.q: found.weights.get(found.q, 0) + 1}
         return Allocation(found.profile, weights, found.q, found.budget, optimality=found.optimality)
 
-    patch.setattr(ecm._allocation, "verify_allocation", splits_unchecked)
-    changed(patch, ecm._allocation, "allocate", more)
+    patch.setattr(ecm.allocation.allocation, "verify_allocation", splits_unchecked)
+    changed(patch, ecm.allocation, "allocate", more)
 
 
 def splits_unchecked(_: Profile, weights: Any, q: int, budget: int) -> Any:
@@ -161,7 +158,7 @@ def splits_unchecked(_: Profile, weights: Any, q: int, budget: int) -> Any:
 
 
 def allocation_misreported(patch: Patch) -> None:
-    changed(patch, ecm._allocation, "verify_allocation", lambda n, *_: bumped(n, 2, -1))
+    changed(patch, ecm.allocation.allocation, "verify_allocation", lambda n, *_: bumped(n, 2, -1))
 
 
 def allocation_not_optimal(patch: Patch) -> None:
@@ -171,8 +168,8 @@ def allocation_not_optimal(patch: Patch) -> None:
         found = floor_weights(tube)
         return tube.key(found), found
 
-    patch.setattr(ecm._dynamic, "least_key", first)
-    patch.setattr(ecm._dynamic, "densest", lambda lower, upper: None)
+    patch.setattr(ecm.allocation.dynamic_program, "least_key", first)
+    patch.setattr(ecm.allocation.dynamic_program, "densest", lambda lower, upper: None)
 
 
 def redesigned(patch: Patch, change: Callable[[list[np.ndarray]], list[np.ndarray]]) -> None:
@@ -184,7 +181,7 @@ def redesigned(patch: Patch, change: Callable[[list[np.ndarray]], list[np.ndarra
         part = Outcomes.from_rows(rows, design.q, design.budget)
         return attrs.evolve(design, outcomes=(part, *design.outcomes[1:]))
 
-    changed(patch, ecm._design, "make_design", alter)
+    changed(patch, ecm.design, "make_design", alter)
 
 
 def divider_moved(patch: Patch) -> None:
@@ -210,7 +207,7 @@ def design_of_another_budget(patch: Patch) -> None:
         return attrs.evolve(design, outcomes=parts)
 
     patch.setattr(Design, "verify", lambda *_: None)
-    changed(patch, ecm._design, "make_design", more)
+    changed(patch, ecm.design, "make_design", more)
 
 
 # ---- noise and coupling ------------------------------------------------------------
@@ -221,7 +218,7 @@ def ends_swapped(patch: Patch) -> None:
 
 
 def ends_off_by_a_step(patch: Patch) -> None:
-    changed(patch, smoothing._noise, "lookup_rows", lambda rows, *_: (rows[0], np.roll(rows[1], 1, axis=1)))
+    changed(patch, smoothing.scheme.noise, "lookup_rows", lambda rows, *_: (rows[0], np.roll(rows[1], 1, axis=1)))
 
 
 def infinite_shows_a_level(patch: Patch) -> None:
@@ -230,11 +227,11 @@ def infinite_shows_a_level(patch: Patch) -> None:
         upper[-1] = np.arange(upper.shape[1])
         return lower, upper
 
-    changed(patch, smoothing._noise, "lookup_rows", leak)
+    changed(patch, smoothing.scheme.noise, "lookup_rows", leak)
 
 
 def planes_swapped(patch: Patch) -> None:
-    changed(patch, smoothing._noise, "planes", lambda shown, *_: shown[::-1].copy())
+    changed(patch, smoothing.scheme.noise, "planes", lambda shown, *_: shown[::-1].copy())
 
 
 def component_ignored(patch: Patch) -> None:
@@ -315,15 +312,15 @@ def unsure_ignored(patch: Patch) -> None:
 def paper_too_large(patch: Patch) -> None:
     changed(
         patch,
-        smoothing._certificates._certify,
+        smoothing.certificates.certifier,
         "paper_radius",
         lambda radius, tally: None if radius is None else radius + Fraction(1, tally.total),
     )
 
 
 def integer_too_large(patch: Patch) -> None:
-    for module in (smoothing._certificates._certify, smoothing._certificates._vote_aware):
-        name = "integer_radius" if module is smoothing._certificates._certify else "integer_bound"
+    for module in (smoothing.certificates.certifier, smoothing.certificates.vote_aware):
+        name = "integer_radius" if module is smoothing.certificates.certifier else "integer_bound"
         changed(
             patch,
             module,
@@ -349,12 +346,12 @@ def only_upwards(patch: Patch) -> None:
         above, below = pair
         return above, np.full_like(below, below.max())
 
-    changed(patch, smoothing._certificates._touch, "distances", up)
+    changed(patch, smoothing.certificates.touch, "distances", up)
 
 
 def dual_too_large(patch: Patch) -> None:
     changed(
-        patch, smoothing._certificates._vote_aware, "maximize", lambda found, *_: (found[0] + (found[0] >> 1), found[1])
+        patch, smoothing.certificates.vote_aware, "maximize", lambda found, *_: (found[0] + (found[0] >> 1), found[1])
     )
 
 
@@ -373,7 +370,7 @@ def near_ties_for_the_winner(patch: Patch) -> None:
 
 
 def early_too_early(patch: Patch) -> None:
-    changed(patch, smoothing._early, "needed", lambda least, *_: None if least is None else least - 1)
+    changed(patch, smoothing.votes.early_stop, "needed", lambda least, *_: None if least is None else least - 1)
 
 
 FAULTS = [

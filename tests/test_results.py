@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 import torch
 
-from ecm._errors import ECMError
+from ecm.errors import ECMError
 from smoothing import Record, digest
 from zoo import read_certification
-from zoo._certification import METHODS
-from zoo._experiments._paper import published
-from zoo._load import PRETRAINED
+from zoo.certification import METHODS
+from zoo.experiments.paper import published
+from zoo.models import PRETRAINED
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -31,8 +31,8 @@ FOLDERS = sorted(path.parent for root in (RECORDS, PRETRAINED) for path in root.
 def results() -> Iterator[Any]:
     """The script as a module, with its neighbours."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(DOCS)
-        yield importlib.import_module("results")
+        patch.syspath_prepend(ROOT)
+        yield importlib.import_module("pages.results")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def page(results: Any) -> tuple[str, dict[str, str]]:
 
 
 def test_the_page_and_its_figures_are_in_step_with_the_records(page: tuple[str, dict[str, str]]) -> None:
-    """Else run `python docs/results.py`. Figures are compared by what they show, not by how they are drawn."""
+    """Else run `python -m pages`. Figures are compared by what they show, not by how they are drawn."""
     text, drawn = page
     assert (DOCS / "results.md").read_text() == text
     assert {path.name for path in DOCS.glob("img/results-*.svg")} == set(drawn)
@@ -66,7 +66,7 @@ def test_a_published_accuracy_is_of_the_same_p(page: tuple[str, dict[str, str]],
 
 
 def test_the_readme_is_in_step_with_the_cards(results: Any) -> None:
-    """Else run `python docs/results.py`."""
+    """Else run `python -m pages`."""
     text = (ROOT / "README.md").read_text()
     assert results.readme(text) == text
     assert {block[2] for block in results.BLOCK.finditer(text)} == set(results.BLOCKS)

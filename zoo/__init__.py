@@ -27,63 +27,60 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from zoo._errors import CertifyError, CheckpointError, DataError, ModelError, TrainingError
+from zoo.errors import CertifyError, CheckpointError, DataError, ModelError, TrainingError
 
 if TYPE_CHECKING:
-    from zoo._accuracy import Accuracy
-    from zoo._certification import Certification
-    from zoo._certify import certify, read_certification
-    from zoo._compare import Comparison, compare
-    from zoo._curves import certified_curve, radius_histogram
-    from zoo._data import DATASETS, Augmentation, Dataset, Table, TableSpec, load_data
-    from zoo._experiments._reproduce import reproduce
-    from zoo._experiments._table import Reproduction
-    from zoo._export import export
-    from zoo._leaderboard import leaderboard
-    from zoo._load import Listing, Listings, list_models, load
-    from zoo._model import Model
-    from zoo._models import MODELS
-    from zoo._models._estimator import fit_estimator
-    from zoo._recipe import Recipe
-    from zoo._report import report
-    from zoo._statement import Statement, statements
-    from zoo._train import train
     from zoo.attacks import Attack, attack, read_attack, verify_model
+    from zoo.certification import Accuracy, Certification, certify, export, read_certification
+    from zoo.data import DATASETS, Augmentation, Dataset, Table, TableSpec, load_data
+    from zoo.experiments import Reproduction, reproduce
+    from zoo.models import MODELS, Listing, Listings, Model, fit_estimator, list_models, load
+    from zoo.reports import (
+        Comparison,
+        Statement,
+        certified_curve,
+        compare,
+        leaderboard,
+        radius_histogram,
+        report,
+        statements,
+    )
+    from zoo.training import Recipe, train
 
 _LAZY = {
-    "Accuracy": "_accuracy",
+    "Accuracy": "certification",
     "Attack": "attacks",
-    "Augmentation": "_data",
-    "Certification": "_certification",
-    "Comparison": "_compare",
-    "DATASETS": "_data",
-    "Dataset": "_data",
-    "Listing": "_load",
-    "Listings": "_load",
-    "MODELS": "_models",
-    "Model": "_model",
-    "Recipe": "_recipe",
-    "Reproduction": "_experiments._table",
-    "Statement": "_statement",
-    "Table": "_data",
-    "TableSpec": "_data",
+    "Augmentation": "data",
+    "Certification": "certification",
+    "Comparison": "reports",
+    "DATASETS": "data",
+    "Dataset": "data",
+    "Listing": "models",
+    "Listings": "models",
+    "MODELS": "models",
+    "Model": "models",
+    "Recipe": "training",
+    "Reproduction": "experiments",
+    "Statement": "reports",
+    "Table": "data",
+    "TableSpec": "data",
     "attack": "attacks",
-    "certified_curve": "_curves",
-    "certify": "_certify",
-    "compare": "_compare",
-    "export": "_export",
-    "fit_estimator": "_models._estimator",
-    "leaderboard": "_leaderboard",
-    "list_models": "_load",
-    "load": "_load",
-    "load_data": "_data",
-    "radius_histogram": "_curves",
+    "certified_curve": "reports",
+    "certify": "certification",
+    "compare": "reports",
+    "export": "certification",
+    "fit_estimator": "models",
+    "leaderboard": "reports",
+    "list_models": "models",
+    "load": "models",
+    "load_data": "data",
+    "radius_histogram": "reports",
     "read_attack": "attacks",
-    "read_certification": "_certify",
-    "report": "_report",
-    "reproduce": "_experiments._reproduce",
-    "statements": "_statement",
-    "train": "_train",
+    "read_certification": "certification",
+    "report": "reports",
+    "reproduce": "experiments",
+    "statements": "reports",
+    "train": "training",
     "verify_model": "attacks",
 }
 

@@ -20,7 +20,8 @@ import numpy as np
 from benchmarks.soak._oracle import is_true
 from benchmarks.soak._result import Options, Result
 from ecm import ECM, Design
-from smoothing import Certifier, Scheme, certificate_document, checker, level_bytes, scheme_facts, vote_bytes
+from smoothing import Certifier, Scheme, certificate_document, level_bytes, scheme_facts, vote_bytes
+from smoothing.document import checker
 
 Claim = tuple[dict[str, Any], dict[str, Any], bytes, bytes]
 

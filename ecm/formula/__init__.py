@@ -5,25 +5,13 @@ ball arithmetic, `exact` gives exact constants and `sign` decides theirs, `float
 The functions that a formula may use stand in `functions`, one file each, with their rules.
 """
 
-from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, power, precision, series_of, short
-from ecm.formula.building import (
-    add,
-    apply,
-    exact,
-    extremum,
-    moved,
-    multiply,
-    piecewise,
-    point_ball,
-    rebuild,
-    sign_at,
-)
+from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, precision, series_of, short
+from ecm.formula.building import add, exact, extremum, moved, multiply, point_ball, power, rebuild, sign_at
 from ecm.formula.building import power as raised
 from ecm.formula.constants import PRECISIONS, brief, is_zero, sign
 from ecm.formula.expression import (
     SWITCHES,
     Z,
-    bits,
     conditions,
     derivative,
     difference,
@@ -34,8 +22,9 @@ from ecm.formula.expression import (
     size,
     smooth,
 )
-from ecm.formula.functions import BY_CLASS, FUNCTIONS, Function, Shape
-from ecm.formula.numeric import Floats, Jet, as_float, floats, jet
+from ecm.formula.functions import BY_CLASS
+from ecm.formula.functions.function import Shape
+from ecm.formula.numeric import floats, jet
 from ecm.formula.printing import clip, text_of
 from ecm.formula.reading import MAX_DIGITS, MAX_NUMBER, Formula, read, readable
 from ecm.formula.requirement import Requirement
@@ -43,25 +32,18 @@ from ecm.formula.requirement import of_expression as requirements_of
 
 __all__ = [
     "BY_CLASS",
-    "FUNCTIONS",
     "MAX_DIGITS",
     "MAX_NUMBER",
     "PRECISIONS",
     "SWITCHES",
-    "Floats",
     "Formula",
-    "Function",
-    "Jet",
     "Requirement",
     "Shape",
     "Value",
     "Z",
     "add",
-    "apply",
     "as_ball",
-    "as_float",
     "ball_of",
-    "bits",
     "brief",
     "clip",
     "conditions",
@@ -78,7 +60,6 @@ __all__ = [
     "jet",
     "moved",
     "multiply",
-    "piecewise",
     "point_ball",
     "power",
     "precision",

@@ -12,7 +12,7 @@ import sympy as sp
 from flint import arb, arb_series, ctx, fmpq
 from sympy import Expr
 
-from ecm._errors import Undefined
+from ecm.errors import Undefined
 from ecm.formula.expression import Z, conditions, difference, strict
 from ecm.formula.functions import BY_CLASS
 

@@ -14,7 +14,7 @@ from flint import arb
 from sympy import Expr
 from sympy.functions.elementary.piecewise import ExprCondPair
 
-from ecm._errors import ExpressionError, Undecided, Undefined
+from ecm.errors import ExpressionError, Undecided, Undefined
 from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, ctx_bits, precision
 from ecm.formula.constants import brief, sign
 from ecm.formula.expression import (

@@ -14,7 +14,7 @@ import sympy as sp
 from flint import arb, fmpz
 from sympy import Expr
 
-from ecm._errors import Undecided
+from ecm.errors import Undecided
 from ecm.formula.balls import constant_ball, precision, short
 from ecm.formula.expression import fraction, rational, size
 from ecm.formula.printing import clip, text_of

@@ -9,7 +9,7 @@ from functools import lru_cache
 import sympy as sp
 from sympy import Expr
 
-from ecm._errors import ExpressionError, Undecided
+from ecm.errors import ExpressionError, Undecided
 
 Z = sp.Symbol("z", nonnegative=True)
 """The distance of two values of a feature, in [0, 1]."""

@@ -9,10 +9,9 @@ import sympy as sp
 from numpy.typing import NDArray
 from sympy import Expr
 
+from ecm.arrays import Floats
 from ecm.formula.expression import Z, conditions, difference, free, strict
 from ecm.formula.functions import BY_CLASS
-
-Floats = NDArray[np.float64]
 
 
 class Jet(NamedTuple):

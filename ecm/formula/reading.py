@@ -14,7 +14,7 @@ import attrs
 import sympy as sp
 from sympy import Expr
 
-from ecm._errors import ExpressionError, Undecided, Undefined
+from ecm.errors import ExpressionError, Undecided, Undefined
 from ecm.formula.building import add, apply, compare, every, extremum, multiply, piecewise, power
 from ecm.formula.constants import sign
 from ecm.formula.expression import Z, bits, free, rational
@@ -66,7 +66,7 @@ def read(source: object) -> Formula:
     >>> read("z.real")
     Traceback (most recent call last):
     ...
-    ecm._errors.ExpressionError: attribute access is not part of a formula; allowed are ...
+    ecm.errors.ExpressionError: attribute access is not part of a formula; allowed are ...
     """
     if isinstance(source, bool):
         raise ExpressionError(f"a formula is a text, a number or a sympy expression, not {source!r}")

@@ -5,28 +5,9 @@ operation that keeps the conditions. `pieces_of` cuts a formula where it switche
 """
 
 from ecm.proof.deadline import Deadline
-from ecm.proof.expansion import curvature_beside, sign_beside
 from ecm.proof.grid import prove_combination, prove_on_grid, prove_table
 from ecm.proof.interval import prove
-from ecm.proof.pieces import Piece, Point, pieces_of
-from ecm.proof.rules import Known, known
-from ecm.proof.verdict import Condition, Proof
-from ecm.proof.witness import written
+from ecm.proof.pieces import Piece, pieces_of
+from ecm.proof.verdict import Proof
 
-__all__ = [
-    "Condition",
-    "Deadline",
-    "Known",
-    "Piece",
-    "Point",
-    "Proof",
-    "curvature_beside",
-    "known",
-    "pieces_of",
-    "prove",
-    "prove_combination",
-    "prove_on_grid",
-    "prove_table",
-    "sign_beside",
-    "written",
-]
+__all__ = ["Deadline", "Piece", "Proof", "pieces_of", "prove", "prove_combination", "prove_on_grid", "prove_table"]

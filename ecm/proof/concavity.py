@@ -12,7 +12,7 @@ from fractions import Fraction
 import attrs
 from sympy import Expr
 
-from ecm._errors import ExpressionError, Undecided, Undefined
+from ecm.errors import ExpressionError, Undecided, Undefined
 from ecm.formula import as_ball, ball_of, derivative, exact, is_zero
 from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import curvature_beside

@@ -6,7 +6,7 @@ import sympy as sp
 from flint import arb
 from sympy import Expr
 
-from ecm._errors import Undecided
+from ecm.errors import Undecided
 from ecm.formula import ball_of, conditions, difference, holds, rebuild, smooth
 from ecm.proof.pieces import Piece
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ecm._errors import Undecided
+from ecm.errors import Undecided
 
 
 class Deadline:
@@ -14,7 +14,7 @@ class Deadline:
     >>> Deadline(-1).check("the proof")
     Traceback (most recent call last):
         ...
-    ecm._errors.Undecided: the proof was not finished within -1 s
+    ecm.errors.Undecided: the proof was not finished within -1 s
     """
 
     def __init__(self, seconds: float) -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from sympy import Expr
 
-from ecm._errors import ExpressionError, Undecided, Undefined
+from ecm.errors import ExpressionError, Undecided, Undefined
 from ecm.formula import Formula, Requirement, ball_of, clip, free, requirements_of, sign_at, smooth
 from ecm.proof.deadline import Deadline
 from ecm.proof.pieces import Point, cells_of, closed_form, signs

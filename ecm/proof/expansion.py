@@ -16,7 +16,7 @@ import sympy as sp
 from flint import arb, arb_series
 from sympy import Expr
 
-from ecm._errors import ExpressionError, Undefined
+from ecm.errors import ExpressionError, Undefined
 from ecm.formula import BY_CLASS, as_ball, clip, constant_ball, moved, power, precision, rational, size
 
 MAX_ROOT = 24

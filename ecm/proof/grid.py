@@ -7,7 +7,7 @@ from fractions import Fraction
 from flint import arb
 from sympy import Expr
 
-from ecm._errors import NotAnECM, Undefined, Witness
+from ecm.errors import NotAnECM, Undefined, Witness
 from ecm.formula import Formula, brief, exact, point_ball, precision, rational, sign
 from ecm.proof.deadline import Deadline
 from ecm.proof.domain import refute_real

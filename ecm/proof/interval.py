@@ -14,7 +14,7 @@ import sympy as sp
 from flint import arb
 from sympy import Expr
 
-from ecm._errors import ExpressionError, NotAnECM, Undecided, Undefined, Witness
+from ecm.errors import ExpressionError, NotAnECM, Undecided, Undefined, Witness
 from ecm.formula import (
     Formula,
     add,

@@ -14,7 +14,7 @@ import sympy as sp
 from flint import arb, ctx
 from sympy import Expr
 
-from ecm._errors import ExpressionError, Undecided, Undefined
+from ecm.errors import ExpressionError, Undecided, Undefined
 from ecm.formula import (
     Value,
     Z,

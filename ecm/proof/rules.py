@@ -15,7 +15,7 @@ import sympy as sp
 from flint import arb
 from sympy import Expr
 
-from ecm._errors import Undefined
+from ecm.errors import Undefined
 from ecm.formula import BY_CLASS, Shape, Z, clip, constant_ball, free, power, short
 
 INFINITY = arb.pos_inf()

@@ -11,7 +11,7 @@ from fractions import Fraction
 from flint import arb, arb_series
 from sympy import Expr
 
-from ecm._errors import Undefined
+from ecm.errors import Undefined
 from ecm.formula import as_ball, precision, series_of
 
 TERMS = 10

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import attrs
 from sympy import Expr
 
-from ecm._errors import NotAnECM, Undecided
+from ecm.errors import NotAnECM, Undecided
 from ecm.formula import clip
 
 ON_A_GRID = "or prove it only where quantized inputs need it: from_expr(..., grid=255)"

@@ -9,7 +9,7 @@ from itertools import pairwise
 from flint import arb, ctx
 from sympy import Expr
 
-from ecm._errors import ExpressionError, NotAnECM, Undecided, Undefined, Witness
+from ecm.errors import ExpressionError, NotAnECM, Undecided, Undefined, Witness
 from ecm.formula import as_ball, clip, exact, point_ball, precision, short, text_of
 
 COARSE = tuple(Fraction(k, 4) for k in range(5))

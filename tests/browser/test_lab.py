@@ -10,9 +10,9 @@ import pytest
 
 from ecm import ECM
 from tests.browser.chromium import Chromium
-from tests.zoo.lab import running_lab
-from zoo._lab import _words as words
-from zoo._lab._state import Inputs, default_budget, radii
+from tests.zoo.running_lab import running_lab
+from zoo.lab import sentences as words
+from zoo.lab.results import Inputs, default_budget, radii
 
 _ALL = "return document.querySelector('main').innerText"
 WIDE, PHONE = (1400, 1000), (390, 844)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.browser.chromium import Chromium
-from tests.zoo.models import tiny_data, tiny_model
+from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import Certification, certify, read_certification, report
-from zoo._load import find_model
+from zoo.models.library import find_model
 
 SIZES = {"desk": (1400, 1000), "phone": (390, 844)}
 

@@ -17,11 +17,12 @@ import torch
 from torch import nn
 
 from ecm import ECM, Design
-from ecm._errors import ECMError
-from smoothing import Certifier, RandomizedSmoothing, Scheme, SmoothedClassifier, checker, scheme_facts
-from smoothing._errors import VoteError
-from smoothing._noise import Noise
-from smoothing.strategies import HashVote
+from ecm.errors import ECMError
+from smoothing import Certifier, RandomizedSmoothing, Scheme, SmoothedClassifier, scheme_facts
+from smoothing.document import checker
+from smoothing.errors import VoteError
+from smoothing.scheme import Noise
+from smoothing.verification.strategies import HashVote
 
 
 @pytest.mark.parametrize(("p", "alpha"), [("1/2", "1/2"), ("1/2", "9/10"), (1, "1/3"), ("1/3", "2/3")])

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from zoo._checkpoint import load_tensors
-from zoo._distributed import Workers
-from zoo._errors import TrainingError
-from zoo._train import train
+from zoo.distributed import Workers
+from zoo.errors import TrainingError
+from zoo.files import load_tensors
+from zoo.training import train
 
 SETTINGS = ["-d", "digits", "--model", "mlp", "--epochs", "2", "--budget", "48", "--set", "batch=64", "--device", "cpu"]
 
@@ -51,6 +51,6 @@ def test_a_batch_that_cannot_be_shared_is_refused(tmp_path: Path, monkeypatch: p
     from contextlib import nullcontext
 
     three = Workers(torch.device("cpu"), 0, 3)
-    monkeypatch.setattr("zoo._train.workers", lambda device: nullcontext(three))
+    monkeypatch.setattr("zoo.training.loop.workers", lambda device: nullcontext(three))
     with pytest.raises(TrainingError, match=r"64 images is not shared evenly by 3 processes: write batch=63 \(--set"):
         train("z**0.5/3", "digits", batch=64, budget=24, out=tmp_path, progress=False)

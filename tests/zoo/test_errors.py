@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.zoo.models import tiny_data, tiny_model
+from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import CertifyError, CheckpointError, DataError, ModelError, TrainingError, certify, report, train
-from zoo._certify import ABOUT, TABLE
-from zoo._load import load
+from zoo.folder import ABOUT, TABLE
+from zoo.models import load
 
 IMAGES = 900
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from ecm._errors import ECMError
+from ecm.errors import ECMError
 from smoothing import Record, Scheme
 from zoo import list_models, load, read_certification, report
-from zoo._load import find_model
-from zoo._model import read_scheme
+from zoo.models import read_scheme
+from zoo.models.library import find_model
 
 BRACKETS = "[" * 200_000
 

@@ -18,7 +18,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import zoo
-from zoo._torchvision import torchvision
+from zoo.data import torchvision
 
 NAME = "digits-l0.5-a4"
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ecm.arrays import Ints
 from zoo.attacks.rule import Plurality
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from smoothing import Scheme, SmoothedClassifier
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 _CELLS = 1 << 24  # numbers of the images and of the noise that are made at once
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from zoo.attacks.evaluation import Evaluation, Floats, Ints
+    from ecm.arrays import Floats, Ints
+    from zoo.attacks.evaluation import Evaluation
     from zoo.attacks.menu import Menu
 
 _KEPT = 512  # candidate moves that are followed against a rival

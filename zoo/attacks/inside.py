@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecm.verification import Finding, Report
-from smoothing._certificates import Certificate, Certifier
-from smoothing._progress import progress_bar
-from zoo._certify import fitting_data, image_order
-from zoo._load import load
-from zoo._model import Model
-from zoo._random import key_seed
+from smoothing.certificates import Certificate, Certifier
+from smoothing.votes import progress_bar
 from zoo.attacks.evaluation import Evaluation
 from zoo.attacks.run import ball_scaled, confirmed
 from zoo.attacks.search import Search
+from zoo.certification import fitting_data, image_order
+from zoo.data import key_seed
+from zoo.models import Model, load
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

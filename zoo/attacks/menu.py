@@ -14,10 +14,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from ecm.arrays import Ints
+
 if TYPE_CHECKING:
     from smoothing import Scheme
 
-Ints = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 _NEAR = (4, 16)  # moves by q/4 and q/16
 _MOST_CHANNELS = 3  # of a pixel whose channels are sent to 0 and q in all combinations

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from ecm._errors import ECMError
-from ecm._number import Exact, exact
-from smoothing._certificates import Certificate
-from smoothing._certificates._power import root_below
-from zoo._accuracy import Accuracy
-from zoo._certification import Unit
+from ecm.errors import ECMError
+from ecm.number import Exact, exact
+from smoothing.certificates import Certificate, root_below
+from zoo.certification import Accuracy, Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +80,7 @@ class Attack:
     >>> from tempfile import TemporaryDirectory
     >>> import zoo
     >>> with TemporaryDirectory() as out:
-    ...     found = zoo.attack("digits-l0.5-a4", limit=2, budget=6, out=out, progress=False)
+    ...     found = zoo.attacks("digits-l0.5-a4", limit=2, budget=6, out=out, progress=False)
     >>> found.images, found.accuracy(0).correct >= found.certified_accuracy(0).correct
     (2, True)
     """

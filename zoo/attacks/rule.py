@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-Ints = NDArray[np.int64]
+from ecm.arrays import Ints
+
 Floats = NDArray[np.float32]
 
 

@@ -15,13 +15,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ecm._errors import ECMError
+from ecm.errors import ECMError
 from smoothing import SmoothedClassifier
-from smoothing._certificates import Certificate
-from smoothing._progress import progress_bar
-from zoo._certification import Row
-from zoo._certify import ABOUT as CERTIFIED
-from zoo._certify import (
+from smoothing.certificates import Certificate
+from smoothing.votes import progress_bar
+from zoo.attacks.evaluation import Evaluation
+from zoo.attacks.result import Attack, Attacked
+from zoo.attacks.search import Search
+from zoo.attacks.table import MEANING, AttackTable
+from zoo.certification import (
+    Row,
     certify,
     fitting_data,
     image_order,
@@ -31,17 +34,13 @@ from zoo._certify import (
     read_certification,
     run_folder,
 )
-from zoo._checkpoint import alone, write_atomically
-from zoo._data import Dataset
-from zoo._distributed import workers
-from zoo._errors import CertifyError, ModelError
-from zoo._load import load
-from zoo._model import CARD, SCHEME, Model, read_scheme, require_unchanged
-from zoo._random import key_seed
-from zoo.attacks.evaluation import Evaluation
-from zoo.attacks.result import Attack, Attacked
-from zoo.attacks.search import Search
-from zoo.attacks.table import MEANING, AttackTable
+from zoo.data import Dataset, key_seed
+from zoo.distributed import workers
+from zoo.errors import CertifyError, ModelError
+from zoo.files import alone, write_atomically
+from zoo.folder import ABOUT as CERTIFIED
+from zoo.folder import CARD, SCHEME
+from zoo.models import Model, load, read_scheme, require_unchanged
 
 TABLE, ABOUT = "attack.tsv", "attack.json"
 FORMAT = "ecm-attack-1"

@@ -13,10 +13,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo._certification import Unit
-from zoo._errors import ModelError
-from zoo._tsv import ball_text, read_ball
 from zoo.attacks.result import Attacked, above
+from zoo.certification import Unit, ball_text, read_ball
+from zoo.errors import ModelError
 
 if TYPE_CHECKING:
     from smoothing import Scheme

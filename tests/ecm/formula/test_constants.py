@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecm import Profile, Undecided
-from ecm._errors import Undefined
-from ecm.formula import constant_ball, exact, is_zero, precision, read, sign
+from ecm.errors import Undefined
+from ecm.formula.balls import constant_ball, precision
+from ecm.formula.building import exact
+from ecm.formula.constants import is_zero, sign
+from ecm.formula.reading import read
 
 
 def parse(text: str) -> sympy.Expr:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecm import ECMError, ExpressionError, Profile, Undecided
-from ecm.strategies import formulas
+from ecm.verification.strategies import formulas
 from tests.ecm.independent import value
 
 VALID = (

@@ -7,7 +7,10 @@ import pytest
 import sympy
 from flint import arb
 
-from ecm.formula import ball_of, derivative, jet, read
+from ecm.formula.balls import ball_of
+from ecm.formula.expression import derivative
+from ecm.formula.numeric import jet
+from ecm.formula.reading import read
 
 
 def parse(text: str) -> sympy.Expr:

@@ -10,7 +10,8 @@ import pytest
 import sympy
 
 from ecm import ECMError, ExpressionError, Profile
-from ecm.formula import exact, read
+from ecm.formula.building import exact
+from ecm.formula.reading import read
 
 
 def parse(source: object) -> sympy.Expr:

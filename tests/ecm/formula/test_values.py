@@ -13,7 +13,12 @@ from flint import arb, arb_series, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecm.formula import FUNCTIONS, Z, as_ball, ball_of, derivative, floats, precision, read, series_of, text_of
+from ecm.formula.balls import as_ball, ball_of, precision, series_of
+from ecm.formula.expression import Z, derivative
+from ecm.formula.functions import FUNCTIONS
+from ecm.formula.numeric import floats
+from ecm.formula.printing import text_of
+from ecm.formula.reading import read
 
 
 def parse(text: str) -> sympy.Expr:

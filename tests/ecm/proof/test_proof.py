@@ -14,9 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecm import ECM, NotAnECM, Undecided
-from ecm._errors import Undefined
+from ecm.errors import Undefined
 from ecm.formula import as_ball, ball_of, derivative, point_ball, precision, read
-from ecm.proof import Proof, curvature_beside, known, prove, prove_on_grid, prove_table, written
+from ecm.proof.expansion import curvature_beside
+from ecm.proof.grid import prove_on_grid, prove_table
+from ecm.proof.interval import prove
+from ecm.proof.rules import known
+from ecm.proof.verdict import Proof
+from ecm.proof.witness import written
 from tests.ecm.independent import value
 
 

@@ -1,0 +1,68 @@
+"""The optimal design on a small grid as a mixed-integer program over Monge matrices: an independent optimum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ecm.allocation import Outcomes
+from ecm.arrays import Floats, Ints
+from ecm.design.blocks import outcomes_of
+from ecm.errors import DesignError
+
+
+@attrs.frozen
+class Optimum:
+    """The outcomes a solver found, whether it calls them optimal, and its lower bound on the worst gap (outcomes)."""
+
+    outcomes: Outcomes
+    proved: bool
+    bound: float
+
+
+def optimal_outcomes(caps: Ints, target: Floats, *, solver: str = "HIGHS", seconds: float = 60.0) -> Optimum:
+    """Outcomes with the smallest max of target[k] - c(x, x+k) under c <= caps; for q <= 12 or so.
+
+    Integers F(x, y) = n - c(x, y), n = caps[q], whose mixed differences (the blocks) are all >= 0. The solver's answer
+    is rounded and rebuilt as outcomes; its caps are checked in integers here, "optimal" is the solver's word.
+
+    >>> import numpy as np
+    >>> best = optimal_outcomes(np.array([0, 1, 2]), np.array([0.0, 1.5, 2.5]))
+    >>> best.outcomes.least.tolist(), best.proved
+    ([0, 1, 2], True)
+    """
+    import mip
+
+    q, n = len(caps) - 1, int(caps[-1])
+    model = mip.Model(sense=mip.MINIMIZE, solver_name=solver)
+    model.verbose = 0
+    model.threads = 1
+    model.max_mip_gap = model.max_mip_gap_abs = 1e-6
+    gap = model.add_var(obj=1.0, lb=0.0)
+    together: dict[tuple[int, int], Any] = {}
+    for x in range(q + 1):
+        together[x, x] = n
+        for y in range(x + 1, q + 1):
+            together[x, y] = model.add_var(var_type=mip.INTEGER, lb=n - int(caps[y - x]), ub=n)
+            model.add_constr(gap - together[x, y] >= float(target[y - x]) - n)
+    blocks: dict[tuple[int, int], Any] = {}
+    for s in range(q + 1):
+        for t in range(s + 1, q + 2):
+            block = together[s, t - 1]
+            block = block - together.get((s - 1, t - 1), 0)
+            block = block - together.get((s, t), 0)
+            block = block + together.get((s - 1, t), 0)
+            blocks[s, t] = model.add_var(lb=0.0)
+            model.add_constr(blocks[s, t] - block == 0)
+    status = model.optimize(max_seconds=seconds)
+    if model.num_solutions == 0:
+        raise DesignError(f"{solver} found nothing in {seconds:g} s ({status.name}): allow more seconds or a smaller q")
+    counts = np.zeros((q + 2, q + 2), dtype=np.int32)
+    for place, block in blocks.items():
+        counts[place] = round(block.x)
+    found = outcomes_of(counts, n)
+    if bool((found.most > caps).any()):
+        raise DesignError(f"{solver} returned outcomes above the caps: use another solver")
+    return Optimum(found, status == mip.OptimizationStatus.OPTIMAL, float(model.objective_bound))

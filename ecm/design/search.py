@@ -1,0 +1,99 @@
+"""Aperiodic outcomes for given caps: greedy start, breakout search, paths, remembered on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal, get_args
+
+import numpy as np
+
+from ecm.allocation import Outcomes
+from ecm.arrays import Floats, Ints
+from ecm.design.blocks import blocks_of, outcomes_of
+from ecm.design.breakout import Breakout
+from ecm.design.cache import recall, remember
+from ecm.design.greedy_start import greedy
+from ecm.design.lower_bound import least_gap
+from ecm.errors import DesignError
+
+Effort = Literal["fast", "thorough"]
+VERSION = 1  # raise it when the same input gives other rows: old cache entries are then left alone
+STEPS: dict[Effort, int] = {"fast": 1500, "thorough": 8000}
+LARGEST_SEARCH = 1023  # beyond this q the search matrices cost hundreds of MB; the greedy start alone is good there
+GRAIN = 2**20
+
+
+def construct(caps: Ints, target: Floats, seed: int = 0, effort: Effort = "fast") -> Outcomes:
+    """caps[q] outcomes with c(x, x+k) <= caps[k] for all pairs and a small max of target[k] - c(x, x+k).
+
+    `target[k]` = B g(k/q) (a float steers the search), `caps[k]` its exact floor (decides). The result depends on
+    nothing else but seed and effort, so g/alpha with budget alpha*B is the same problem and the same cache entry.
+
+    >>> import numpy as np
+    >>> construct(np.array([0, 2, 4]), np.array([0.0, 2.0, 4.0]))
+    Outcomes(q=2, budget=4, finite=4, infinite=0, dividers=4)
+    """
+    steps = steps_for(effort, len(caps) - 1)
+    q, budget = len(caps) - 1, int(caps[-1])
+    goal = np.maximum(np.rint(target * GRAIN) / GRAIN, caps)  # the last bits of a float must not change a design
+    key = _key(caps, goal, seed, steps)
+    known = recall(key, dividers=q * int(caps[1]), outcomes=budget)
+    if known is not None and (known.q, known.budget) == (q, budget) and bool((known.most <= caps).all()):
+        return known
+    found = greedy(caps, goal)
+    if steps and budget:
+        with _progress(steps) as report:
+            search = Breakout(blocks_of(found), caps, goal, seed, enough=least_gap(caps, goal))
+            blocks = search.run(steps, report)
+        found = outcomes_of(blocks, budget)
+    remember(key, found)
+    return found
+
+
+def steps_for(effort: Effort, q: int) -> int:
+    """Search steps, fixed in advance so that a clock never changes a design; fewer where a step costs more.
+
+    >>> steps_for("fast", 255), steps_for("fast", 510), steps_for("fast", 4095)
+    (1500, 750, 0)
+    """
+    if effort not in STEPS:
+        raise DesignError(f"effort = {effort!r}: write one of {', '.join(get_args(Effort))}")
+    return 0 if q > LARGEST_SEARCH else STEPS[effort] * 255 // max(q, 255)
+
+
+def _key(caps: Ints, goal: Floats, seed: int, steps: int) -> str:
+    digest = hashlib.sha256(f"{VERSION} {len(caps)} {seed} {steps}".encode())
+    digest.update(caps.astype("<i8").tobytes())
+    digest.update(np.rint(goal * GRAIN).astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _progress(steps: int) -> Iterator[Callable[[int, float], None] | None]:
+    """A bar on standard error, from the second second on, and only where somebody can see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task("design", total=steps)
+    since = time.monotonic()
+    shown = False
+
+    def report(step: int, worst: float) -> None:
+        nonlocal shown
+        if not shown and time.monotonic() - since > 1:
+            shown = True
+            bar.start()
+        bar.update(task, completed=step, description=f"design, worst gap {worst:.3f} outcomes")
+
+    try:
+        yield report
+    finally:
+        bar.stop()

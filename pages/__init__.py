@@ -1,0 +1,1 @@
+"""The programs that make pages of docs/; `python -m pages` runs them."""

@@ -1,0 +1,147 @@
+"""Makes the page of results, its figures and the README's tables, from stored records alone.
+
+    python -m pages                              # docs/results.md, docs/img/results-*.svg, parts of README.md
+    python -m pages keep FOLDER [--campaign C]   # finished runs into docs/records/C (default: their data's name)
+    python -m pages ship RUN [--data ROOT]       # a finished run into the package, with votes and a few images
+
+`tests/test_results.py` fails while these files are out of step with the records and cards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from ecm.errors import ECMError
+from pages.page import effort, page, parameters
+from pages.records import MAIN, RECORDS, Run, keep, read_run, ship, shipped
+from pages.text import percent, table
+from zoo.certification import METHODS
+from zoo.experiments.paper import published
+from zoo.models import PRETRAINED
+
+DOCS = Path(__file__).parent.parent / "docs"
+README = DOCS.parent / "README.md"
+BLOCK = re.compile(r"(<!-- results: (\w+) -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
+CERTIFICATES = {"paper": "the paper's certificate", "integer": "integer", "vote_aware": "vote-aware"}
+
+
+def demo() -> str:
+    """What `make demo` certifies."""
+    run = read_run(RECORDS / "demo" / "demo")
+    result = run.certification
+    radii = [radius for radius in result.radii if 0 < radius <= 5]
+    head = ["", "smoothed", f"certified at {result.unit.name} {radii[0]}", *map(str, radii[1:])]
+    smoothed = percent(result.smoothed_accuracy.share)
+    rows = [
+        [CERTIFICATES[m], f"{smoothed}%", *(f"{percent(result.certified_accuracy(r, m).share)}%" for r in radii)]
+        for m in METHODS
+    ]
+    scheme = result.scheme
+    return (
+        f"`make demo` (digits, q = {scheme.q}, g = {_formula(run)}, B = {scheme.total} votes an image, all "
+        f"{result.images} test images, two CPU cores):\n\n{table(head, rows)}\n"
+    )
+
+
+def main_model() -> str:
+    """The shipped CIFAR-10 model beside the paper's row for its alpha."""
+    run = read_run(PRETRAINED / f"{MAIN}-l0.5-a18")
+    result = run.certification
+    theirs = published("table1-half")
+    radii = result.radii
+    head = [f"certified at {result.unit.name}", "0 (smoothed)", *map(str, radii[1:])]
+    rows = [
+        [name, *(f"{percent(result.certified_accuracy(r, method).share)}%" for r in radii)]
+        for name, method in ((CERTIFICATES["paper"], "paper"), ("vote-aware, same votes", "vote_aware"))
+    ]
+    cells = dict(zip(theirs.radii, theirs.row("Variable Lambda"), strict=True))
+    rows.append(
+        ["published, WideResNet-40", *(f"{cells[int(r)].certified:.1f}%" if int(r) in cells else "" for r in radii)]
+    )
+    low, high = result.smoothed_accuracy.interval()
+    base = run.trained.base
+    return (
+        f"CIFAR-10, `{run.name}` of the package on {result.images} test images (g = {_formula(run)}, q = "
+        f"{result.scheme.q}, B = {result.scheme.total} votes an image; a network of\n"
+        f"{parameters(run.card) / 1e6:.2f} M parameters, "
+        f"{effort(run)}; intervals are about ±{50 * (high - low):.0f} points). Base accuracy\n"
+        f"{percent(base.share)}% on all {base.images:,} test images. The paper's WideResNet-40 with standard training, "
+        f"B = 1000 alpha, all test\nimages, best over alpha <= 18, is beside it.\n\n{table(head, rows)}\n"
+    )
+
+
+def models() -> str:
+    """The models of the package."""
+    rows = []
+    for run in shipped():
+        result = run.certification
+        middle = result.radii[len(result.radii) // 4]
+        certified = percent(result.certified_accuracy(middle).share)
+        rows.append(
+            [
+                f"`{run.name}`",
+                _formula(run),
+                str(result.scheme.samples),
+                str(result.images),
+                f"{percent(result.base_accuracy)}%",
+                f"{percent(result.smoothed_accuracy.share)}%",
+                f"{certified}% at {float(middle):g}",
+            ]
+        )
+    return (
+        "\n" + table(["model", "g", "votes", "images", "base", "smoothed", "certified at l_1/2 radius"], rows) + "\n\n"
+    )
+
+
+def _formula(run: Run) -> str:
+    p, alpha = run.power
+    root = {"1/2": "sqrt(z)", "1": "z", "0": "sign(z)"}.get(str(p), f"z^({p})")
+    return f"{root}/{alpha}"
+
+
+BLOCKS: dict[str, Callable[[], str]] = {"demo": demo, "cifar10": main_model, "models": models}
+
+
+def readme(text: str) -> str:
+    """The README with what stands between its markers made anew."""
+    return BLOCK.sub(lambda block: block[1] + BLOCKS[block[2]]() + block[4], text)
+
+
+def write() -> list[Path]:
+    """Every file that follows from the records."""
+    text, drawn = page()
+    files = {DOCS / "results.md": text, README: readme(README.read_text())}
+    files |= {DOCS / "img" / name: figure for name, figure in drawn.items()}
+    for path in DOCS.glob("img/results-*.svg"):
+        if path not in files:
+            path.unlink()
+    for path, content in files.items():
+        path.write_text(content)
+    return list(files)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command")
+    kept = commands.add_parser("keep", help="copy finished runs into the records")
+    kept.add_argument("folder", type=Path, nargs="+")
+    kept.add_argument("--campaign", help="default: the name of the data")
+    sent = commands.add_parser("ship", help="put a finished run into the package")
+    sent.add_argument("run", type=Path, nargs="+")
+    sent.add_argument("--data", type=Path, help="where the files of the data set lie")
+    given = parser.parse_args()
+    try:
+        if given.command == "keep":
+            made = [path for folder in given.folder for path in keep(folder, given.campaign)]
+        elif given.command == "ship":
+            made = [ship(run, given.data) for run in given.run]
+        else:
+            made = write()
+    except ECMError as error:
+        sys.exit(f"error: {error}")
+    for path in made:
+        print(path)

@@ -1,0 +1,46 @@
+"""Numbers and tables as the page of results shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from zoo.certification import Accuracy
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A markdown table."""
+    first, *rest = ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
+    return "\n".join([first, "|---" * len(head) + "|", *rest])
+
+
+def percent(share: float) -> str:
+    """A share in percent, to a tenth."""
+    return f"{100 * share:.1f}"
+
+
+def with_interval(accuracy: Accuracy) -> str:
+    """In percent, with its 95% interval beside it."""
+    low, high = accuracy.interval()
+    return f"{percent(accuracy.share)} <small>{100 * low:.0f}–{100 * high:.0f}</small>"
+
+
+def difference(value: float, interval: tuple[float, float]) -> str:
+    """Of two shares, in points."""
+    return f"{100 * value:+.1f} <small>{span(interval)}</small>"
+
+
+def span(interval: tuple[float, float]) -> str:
+    """An interval of a difference, in points."""
+    return f"{100 * interval[0]:+.1f} to {100 * interval[1]:+.1f}"
+
+
+def plain(radius: Fraction) -> str:
+    """A radius as a decimal number."""
+    return f"{float(radius):g}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """As English does it: a, b and c."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

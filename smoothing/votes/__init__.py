@@ -1,0 +1,50 @@
+"""Votes: the smoothed classifier, how it is evaluated, and the record of its votes."""
+
+from typing import TYPE_CHECKING
+
+from ecm.lazy import lazy
+
+if TYPE_CHECKING:
+    from smoothing.votes.arrays import FromArrays
+    from smoothing.votes.classifier import SmoothedClassifier
+    from smoothing.votes.early_stop import Decision, decide, ranking_chunks, vote_chunks
+    from smoothing.votes.jitter import Jitter, measure_jitter
+    from smoothing.votes.logits import record_logits
+    from smoothing.votes.progress import progress_bar
+    from smoothing.votes.record import Header, Record, data_fingerprint, fitting_header, model_fingerprint, vote_dataset
+    from smoothing.votes.smoothed_function import UNIT, SmoothedFunction
+
+__all__ = [
+    "UNIT",
+    "Decision",
+    "FromArrays",
+    "Header",
+    "Jitter",
+    "Record",
+    "SmoothedClassifier",
+    "SmoothedFunction",
+    "data_fingerprint",
+    "decide",
+    "fitting_header",
+    "measure_jitter",
+    "model_fingerprint",
+    "progress_bar",
+    "ranking_chunks",
+    "record_logits",
+    "vote_chunks",
+    "vote_dataset",
+]
+
+__getattr__ = lazy(
+    __name__,
+    {
+        "arrays": "FromArrays",
+        "classifier": "SmoothedClassifier",
+        "early_stop": "Decision decide ranking_chunks vote_chunks",
+        "jitter": "Jitter measure_jitter",
+        "logits": "record_logits",
+        "progress": "progress_bar",
+        "record": "Header Record data_fingerprint fitting_header model_fingerprint vote_dataset",
+        "smoothed_function": "SmoothedFunction UNIT",
+    },
+)

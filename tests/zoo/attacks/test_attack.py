@@ -1,0 +1,269 @@
+"""The attack: what it reports is true, on tiny models it finds the nearest input, and it tests certificates."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from typer.testing import CliRunner
+
+import zoo
+from ecm import ECM, ECMError
+from smoothing import BruteForce, Certifier, Scheme, SmoothedClassifier
+from tests.zoo.tiny import tiny_data, tiny_model
+from zoo import ModelError
+from zoo.attacks.evaluation import Evaluation
+from zoo.attacks.inside import attack_inside
+from zoo.attacks.menu import Menu
+from zoo.attacks.result import Attacked, above, within
+from zoo.attacks.search import Search
+from zoo.certification import Unit, ball_text
+from zoo.cli import app
+
+
+def schemes() -> dict[str, Scheme]:
+    """Small schemes of every kind: metrics, components, couplings, pixels."""
+    root, log = ECM.lp("1/2", 2), ECM.log1p(5, 2)
+    return {
+        "features": Scheme(root.design(24, q=4), (4,)),
+        "independent": Scheme(root.design(24, q=4), (4,), coupling="independent"),
+        "permutation": Scheme(log.design(24, q=4), (4,), coupling="permutation"),
+        "global": Scheme(ECM.l1(2).design(24, q=4, kind="periodic"), (4,), coupling="global"),
+        "components": Scheme(ECM.grouped([root, "0", log, ECM.l0(3)]).design(24, q=4), (4,)),
+        "l0": Scheme(ECM.l0(4).design(24, q=4), (4,)),
+        "pixels": Scheme(ECM.lp("1/2", 3).design(24, q=3), (2, 3), pixel=True),
+        "pixels l0": Scheme(ECM.l0(3).design(24, q=3), (2, 3), pixel=True),
+    }
+
+
+def classifier(scheme: Scheme, seed: int) -> SmoothedClassifier:
+    """A small random network of three classes."""
+    torch.manual_seed(seed)
+    base = nn.Sequential(nn.Flatten(), nn.Linear(2 * scheme.features, 16), nn.ReLU(), nn.Linear(16, 3))
+    with torch.no_grad():
+        for parameter in base.parameters():
+            parameter.mul_(4)
+    return SmoothedClassifier(base, scheme, classes=3)
+
+
+class World:
+    """All points of a small scheme with their smoothed classes: the nearest change is found by going through them."""
+
+    def __init__(self, scheme: Scheme, seed: int) -> None:
+        self.smoothed = classifier(scheme, seed)
+        self.points = BruteForce(scheme).points
+        self.classes = self.smoothed.predict(self.points.reshape(-1, *scheme.shape))
+        self.certifier = Certifier(scheme, 3)
+
+    def ball(self, x: int) -> Any:
+        levels = self.points[x].reshape(self.smoothed.scheme.shape)
+        return self.certifier(self.smoothed.votes(levels[None])[0], levels)
+
+    def nearest(self, x: int) -> float:
+        menu = Menu(self.smoothed.scheme, self.points[x])
+        other = np.flatnonzero(self.classes != self.classes[x])
+        return min((menu.cost(self.points[y]) for y in other), default=np.inf)
+
+
+@pytest.mark.parametrize("kind", schemes())
+def test_against_exhaustive_search(kind: str) -> None:
+    """certified radius <= nearest change (by going through all points) <= attack, and the attack is mostly nearest."""
+    scheme, ratios = schemes()[kind], []
+    for seed in range(2):
+        world = World(scheme, seed)
+        evaluation = Evaluation(world.smoothed)
+        for x in np.random.RandomState(seed).choice(len(world.points), 4, replace=False).tolist():
+            ball, nearest = world.ball(x), world.nearest(x)
+            best = Search(evaluation, world.points[x], ball.prediction, budget=40 * scheme.samples).run()
+            assert ball.radius is None or ball.everywhere or float(ball.radius) <= nearest + 1e-9
+            if best is None:
+                ratios.append(np.inf if np.isfinite(nearest) else 1.0)
+                continue
+            flat = best.levels.reshape(1, *scheme.shape)
+            assert world.smoothed.predict(flat)[0] != ball.prediction
+            assert best.cost >= nearest - 1e-9
+            ratios.append(best.cost / nearest if nearest else 1.0)
+    assert np.median(ratios) <= 1.0001
+    assert np.mean(np.array(ratios) <= 1.25) >= 0.7
+
+
+@pytest.mark.parametrize("kind", schemes())
+def test_only_touched_samples_see_another_input(kind: str) -> None:
+    """A change touches exactly the samples at which some end of a bin differs."""
+    scheme = schemes()[kind]
+    evaluation, random = Evaluation(classifier(scheme, 0)), np.random.RandomState(0)
+    for _ in range(20):
+        x, y = random.randint(scheme.q + 1, size=(2, scheme.features))
+        some = np.flatnonzero(random.rand(scheme.features) < 0.5)
+        both = x.copy()
+        both[some] = y[some]
+        lower, upper = evaluation.classifier.noise.bounds(
+            torch.from_numpy(np.stack([x, both])).view(2, *scheme.shape), range(scheme.samples)
+        )
+        differ = ((lower[0] != lower[1]) | (upper[0] != upper[1])).flatten(1).any(dim=1).numpy()
+        change = evaluation.change(x, some, both[some])
+        assert change.samples.tolist() == np.flatnonzero(differ).tolist()
+        (out,) = evaluation.at(x, [change])
+        assert np.allclose(out, evaluation.everywhere(both)[change.samples], atol=1e-5)
+
+
+def test_a_base_without_gradients() -> None:
+    """Rounding has no gradient: moves are then found by trying them."""
+    scheme = schemes()["features"]
+
+    class Steps(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            bright = (x.flatten(1).mean(dim=1) > 0.5).float()
+            return torch.stack([1 - bright, bright], dim=1)
+
+    smoothed = SmoothedClassifier(Steps(), scheme, classes=2)
+    x = np.array([1, 1, 2, 1])
+    c = int(smoothed.predict(x[None])[0])
+    best = Search(Evaluation(smoothed), x, c, budget=100 * scheme.samples).run()
+    assert best is not None
+    assert smoothed.predict(best.levels[None])[0] != c
+
+
+def test_the_budget_is_kept() -> None:
+    """No search spends more passes than it was given, and the first vote comes out of them."""
+    world = World(schemes()["features"], 1)
+    for budget in (24, 50, 200, 1000):
+        evaluation = Evaluation(world.smoothed)
+        Search(evaluation, world.points[7], int(world.classes[7]), budget=budget).run()
+        assert evaluation.passes <= budget
+
+
+# ---- runs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> zoo.Attack:
+    out = tmp_path_factory.mktemp("attack") / "digits"
+    return zoo.attacks("digits-l0.5-a4", limit=6, budget=8, out=out, progress=False)
+
+
+def test_what_is_reported_is_true(found: zoo.Attack) -> None:
+    """Every adversarial input gets the class that is named, lies outside the ball, at the distance that is stated."""
+    model, data = zoo.load("digits-l0.5-a4"), zoo.load_data("digits")
+    smoothed, certified = model.smoothed(), {row.idx: row for row in zoo.read_certification(model.path).rows}
+    assert [row.idx for row in found.rows] == list(certified)[:6]
+    assert sum(row.distance is not None for row in found.rows) >= 5
+    for row in found.rows:
+        if row.distance is None:
+            continue
+        levels = data.test.take([row.idx])[0].numpy()
+        changed = row.adversarial(levels)
+        assert smoothed.predict(changed[None])[0] == row.turned != row.predict
+        low, high = row.ball.distance(levels, changed)
+        assert high <= row.distance <= high + Fraction(1, 2**63)
+        assert float(low) == pytest.approx(model.scheme.metric.distance(levels, changed, q=16), rel=1e-12)
+        assert not row.ball.contains(levels, changed)
+        assert ball_text(row.ball) == ball_text(certified[row.idx].balls["vote_aware"])
+        assert row.ratio is not None
+        assert row.ratio >= 1
+    for radius in found.unit.grid():
+        assert found.certified_accuracy(radius).correct <= found.accuracy(radius).correct
+
+
+def test_a_stopped_attack_goes_on(found: zoo.Attack, tmp_path: Path) -> None:
+    """A run killed in the middle of a row, then continued, ends with the rows of one that was not; a larger limit
+    continues a smaller one."""
+    part = zoo.attacks("digits-l0.5-a4", limit=3, budget=8, out=tmp_path, progress=False)
+    table = tmp_path / "attack.tsv"
+    table.write_text(table.read_text()[:-30])
+    assert len(zoo.read_attack(tmp_path).rows) == 2
+    again = zoo.attacks("digits-l0.5-a4", limit=4, budget=8, out=tmp_path, progress=False)
+
+    def plain(rows: tuple[Attacked, ...]) -> list[Any]:
+        return [(row.idx, row.distance, row.turned, row.changes, row.passes) for row in rows]
+
+    assert plain(again.rows) == plain(found.rows[:4])
+    assert plain(part.rows) == plain(found.rows[:3])
+    assert zoo.read_attack(tmp_path).rows == again.rows
+
+
+def test_other_settings_are_not_mixed(found: zoo.Attack) -> None:
+    """Rows of another budget or seed are kept unless they are replaced on purpose."""
+    with pytest.raises(ModelError, match="different settings \\(budget 8 instead of 9\\)"):
+        zoo.attacks("digits-l0.5-a4", limit=1, budget=9, out=found.folder, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [({"limit": 0}, "limit = 0"), ({"budget": 0.5}, "budget = 0.5"), ({"seed": -1}, "seed = -1")],
+)
+def test_wrong_settings(setting: dict[str, Any], message: str) -> None:
+    """What makes no attack is refused before anything is loaded."""
+    with pytest.raises(ECMError, match=message):
+        zoo.attacks("digits-l0.5-a4", progress=False, **setting)
+
+
+def test_a_model_that_is_not_certified_yet(tmp_path: Path) -> None:
+    """The attack certifies the images first, into the same folder; the report then shows both."""
+    model, data = tiny_model(tmp_path / "model"), tiny_data()
+    found = zoo.attacks(model, data, limit=5, budget=30, progress=False)
+    assert found.folder == model.path
+    assert zoo.read_certification(model.path).images == 5
+    text = zoo.report(model.path, data=data).read_text()
+    assert 'id="attack"' in text
+    assert "The true robust accuracy lies between the two curves." in text
+
+
+def test_distances_in_the_unit_of_the_report() -> None:
+    """Rounded up, and compared with radii in fractions: an attack exactly at r counts as within r."""
+    half = Unit.of(ECM.lp("1/2", 18))
+    assert above(half, None) == np.inf
+    assert above(half, Fraction(1, 9)) == 4.0
+    assert within(half, Fraction(1, 9), Fraction(4))
+    assert not within(half, Fraction(1, 9) + Fraction(1, 10**30), Fraction(4))
+    assert Fraction(above(half, Fraction(1, 7))) >= Fraction(18, 7) ** 2
+
+
+# ---- certificates, tested from outside -------------------------------------------------------------------------------
+
+
+def test_no_attack_succeeds_inside_a_certified_ball() -> None:
+    """Real images, a generous budget, all of it spent inside the ball: the class never changes."""
+    report = zoo.verify_model("digits-l0.5-a4", limit=8, budget=30)
+    assert report.passed
+    assert report.findings[0].cases == 8
+
+
+def test_a_radius_that_is_too_large_is_caught() -> None:
+    """The check above can fail: radii scaled by 1.3 are caught on some images."""
+    report = zoo.verify_model("digits-l0.5-a4", limit=8, budget=30, scale="13/10")
+    assert not report.passed
+    assert "another class when features change" in report.failures[0].counterexample
+
+
+def test_what_is_found_inside_lies_inside() -> None:
+    """Of a ball far too large, the attack returns a point of that very ball with another class."""
+    model, data = zoo.load("digits-l0.5-a4"), zoo.load_data("digits")
+    smoothed = model.smoothed()
+    levels = data.test.take([116])[0].numpy()
+    votes = smoothed.votes(levels[None])[0]
+    honest = Certifier(model.scheme, 10)(votes, levels)
+    wrong = attrs.evolve(honest, radius=3 * honest.radius)
+    found = attack_inside(Evaluation(smoothed), levels, wrong, budget=20)
+    assert found is not None
+    assert wrong.contains(levels, found)
+    assert smoothed.predict(found[None])[0] != wrong.prediction
+    assert attack_inside(Evaluation(smoothed), levels, honest, budget=5) is None
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """`ecm attack` prints the totals, as a table or as data, and continues what is there."""
+    arguments = ["attack", "digits-l0.5-a4", "--limit", "1", "--budget", "6", "--out", str(tmp_path)]
+    first = CliRunner().invoke(app, arguments)
+    assert first.exit_code == 0, first.output
+    assert "attack distance / certified radius" in first.output
+    data = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert data["images"] == 1
+    assert data["median_ratio"] >= 1

@@ -1,0 +1,96 @@
+"""A run that is killed at any moment and started again is the same run."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import random
+import signal
+import time
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from zoo.errors import CheckpointError
+from zoo.files import load_tensors, save_tensors
+from zoo.folder import CHECKPOINT
+from zoo.training.loop import train
+
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["zoo.training.loop"])  # one import of torch for all lives
+
+
+def live(out: Path, settings: dict[str, Any]) -> None:
+    """One life of a run, in a process of its own."""
+    torch.set_num_threads(1)
+    try:
+        train(
+            "z**0.5/3", "digits", out=out, budget=48, progress=False, device="cpu", checkpoint_seconds=0.05, **settings
+        )
+    except KeyboardInterrupt as stopped:
+        (out / "stopped").write_text(str(stopped))
+
+
+def start(out: Path, settings: dict[str, Any]) -> BaseProcess:
+    process = SERVER.Process(target=live, args=(out, settings))
+    process.start()
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings", [{"model": "mlp", "epochs": 12}, {"model": "small_cnn", "epochs": 1, "optimizer": "muon"}], ids=str
+)
+def test_killed_and_resumed_equals_undisturbed(tmp_path: Path, settings: dict[str, Any]) -> None:
+    """kill -9 at random moments, start again until done: bitwise the weights of a run that nobody touched."""
+    calm = start(tmp_path / "calm", settings)
+    calm.join()
+    assert calm.exitcode == 0
+    chance = random.Random(0)
+    path = tmp_path / "hunted" / CHECKPOINT
+    kills = seen = 0
+    while True:
+        process = start(tmp_path / "hunted", settings)
+        while process.is_alive() and kills < 2:  # wait for a checkpoint of this life, then strike at a random moment
+            if path.exists() and path.stat().st_mtime_ns > seen:
+                time.sleep(chance.uniform(0, 0.3))
+                process.kill()
+                kills, seen = kills + 1, time.time_ns()
+                break
+            time.sleep(0.01)
+        process.join()
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == -signal.SIGKILL
+    assert kills >= 1
+    weights = [load_tensors(tmp_path / name / "model.safetensors")[0] for name in ("calm", "hunted")]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    assert not [entry for entry in (tmp_path / "hunted").iterdir() if entry.name.startswith(".")]
+    rows = [(tmp_path / name / "metrics.jsonl").read_text().splitlines() for name in ("calm", "hunted")]
+    assert [json.loads(row)["step"] for row in rows[0]] == [json.loads(row)["step"] for row in rows[1]]
+
+
+@pytest.mark.slow
+def test_a_polite_stop_saves_first(tmp_path: Path) -> None:
+    """SIGTERM (and Ctrl-C) ends the run after a step, with the state of that step on disk."""
+    process = start(tmp_path, {"model": "mlp", "epochs": 4000})
+    while not (tmp_path / CHECKPOINT).exists() and process.is_alive():
+        time.sleep(0.02)
+    process.terminate()
+    process.join()
+    _, facts = load_tensors(tmp_path / CHECKPOINT)
+    assert (tmp_path / "stopped").read_text() == f"stopped at step {facts['step']} of 44000; the same command resumes"
+
+
+def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
+    """It is named, and what to do is said; nothing is trained over it."""
+    settings = {"budget": 24, "epochs": 1, "progress": False, "device": "cpu"}
+    (tmp_path / CHECKPOINT).write_bytes(b"not a checkpoint")
+    with pytest.raises(CheckpointError, match=r"damaged or no safetensors file .*; delete it to begin the run anew"):
+        train("z**0.5/3", "digits", out=tmp_path, **settings)
+    save_tensors(tmp_path / CHECKPOINT, {}, {"step": 1, "sums": [0, 0, 0], "run": {"scheme": "another"}})
+    with pytest.raises(CheckpointError, match="holds another run: the metric, its budget or design"):
+        train("z**0.5/3", "digits", out=tmp_path, **settings)

@@ -1,1 +1,0 @@
-"""One small module a subcommand; `zoo/cli.py` puts them together."""

@@ -1,0 +1,420 @@
+"""What a certification run found: one row an image, and the three accuracies, each under its own name.
+
+- *base* accuracy: the share of all single votes (one noisy evaluation of the network each) that are right;
+- *smoothed* accuracy: the share of images whose class by the rule (plurality of the votes, or run-off) is right;
+- *certified* accuracy at r: the share of images whose class is right at x and at every point within r of x.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from ecm.errors import ECMError
+from ecm.number import Exact, exact
+from smoothing import DEFAULT_RULE
+from smoothing.certificates import RUNOFF_METHODS, Certificate, root_below
+from zoo.certification.accuracy import Accuracy
+from zoo.names import spelled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from ecm import ECM
+    from smoothing import Scheme
+
+METHODS = ("paper", "integer", "vote_aware")
+ALL_METHODS = (*METHODS, *RUNOFF_METHODS)
+RULES = ("plurality", "runoff")
+
+
+def methods_up_to(certificate: str) -> tuple[str, ...]:
+    """The certificates that are computed when this one is asked for: of its rule all that are no larger, and before
+    those of a run-off all of the plurality, for comparison.
+
+    >>> methods_up_to("vote_aware"), methods_up_to("integer")
+    (('paper', 'integer', 'vote_aware'), ('paper', 'integer'))
+    >>> methods_up_to("runoff")
+    ('paper', 'integer', 'vote_aware', 'runoff')
+    """
+    certificate = spelled(certificate, ALL_METHODS)
+    if certificate not in ALL_METHODS:
+        raise ECMError(f"certificate = {certificate!r} is unknown; write one of strongest, {', '.join(ALL_METHODS)}")
+    return ALL_METHODS[: ALL_METHODS.index(certificate) + 1]
+
+
+def chosen_certificate(certificate: str, rule: str | None, *, ranked: bool = True) -> str:
+    """The certificate to report. "strongest" is the vote-aware one of the rule, and the rule by default the package's
+    (of records without rankings the plurality); any other certificate names its rule itself.
+
+    >>> chosen_certificate("strongest", "runoff"), chosen_certificate("strongest", None, ranked=False)
+    ('runoff_vote_aware', 'vote_aware')
+    """
+    certificate = spelled(certificate, ("strongest", *ALL_METHODS))
+    if rule is not None and rule not in RULES:
+        raise ECMError(f"rule = {rule!r} is unknown; write one of {', '.join(RULES)}")
+    if certificate == "strongest":
+        by_runoff = (rule or (DEFAULT_RULE if ranked else "plurality")) == "runoff"
+        return "runoff_vote_aware" if by_runoff else "vote_aware"
+    methods_up_to(certificate)
+    if rule is not None and (certificate in RUNOFF_METHODS) != (rule == "runoff"):
+        raise ECMError(
+            f"rule = {rule!r}, certificate = {certificate!r}: this certificate is about the class of the other rule; "
+            "write certificate='strongest', or leave the rule out"
+        )
+    return certificate
+
+
+@attrs.frozen
+class Unit:
+    """In what radii are counted: l_p where g = z**p/alpha, changed features or pixels for l0, else metric distance.
+
+    `converted` is the p of l_p radii that follow from l1 certificates (the baseline for fractional p). `alone` is the
+    metric of the columns of a table that may change, where the others are free or immutable.
+    """
+
+    name: str
+    power: tuple[Fraction, Fraction] | None
+    converted: Fraction | None = None
+    alone: ECM | None = attrs.field(default=None, eq=False, repr=False)
+
+    @classmethod
+    def under(cls, scheme: Scheme) -> Unit:
+        """The unit of certificates under this scheme; the features of a table are its columns.
+
+        >>> from ecm import ECM
+        >>> from smoothing import Scheme
+        >>> roles = ECM.grouped(["sign(z)/4", "sign(z)", "0"], groups=[0, 0, 1, 2])  # two columns may change
+        >>> Unit.under(Scheme(roles.design(4, q=3), shape=(4,))).name
+        'changed columns'
+        """
+        found = cls.of(scheme.metric, pixel=scheme.pixel)
+        if len(scheme.shape) > 1:
+            return found
+        alone = _alone(scheme.metric, scheme.q)
+        found = found if alone is None else cls.of(alone)
+        name = "changed columns" if found.name == "changed features" else found.name
+        return attrs.evolve(found, name=name, alone=alone)
+
+    @classmethod
+    def of(cls, metric: ECM, *, pixel: bool = False) -> Unit:
+        """
+        >>> from ecm import ECM
+        >>> Unit.of(ECM.lp("1/2", 18)).name, Unit.of(ECM.from_expr("1 - exp(-z)")).name
+        ('l_1/2 radius', 'metric distance')
+        """
+        power = metric.power()
+        if power is None:
+            return cls("metric distance", None)
+        if power[0] == 0:
+            return cls("changed pixels" if pixel else "changed features", power)
+        return cls(f"l_{power[0]} radius", power)
+
+    def to_lp(self, p: Fraction) -> Unit:
+        """The unit in which an l1 run is compared with l_p runs.
+
+        >>> from ecm import ECM
+        >>> Unit.of(ECM.l1(18)).to_lp(Fraction(1, 2)).name
+        'l_1/2 radius'
+        """
+        if self.power is None or self.power[0] != 1 or not 0 < p <= 1:
+            raise ECMError(f"{self.name} to l_{p}: only l1 radii follow, and only for 0 < p <= 1")
+        return attrs.evolve(self, name=f"l_{p} radius", converted=p)
+
+    def covers(self, ball: Certificate, radius: Fraction) -> bool:
+        """Whether every point at this distance or nearer lies in the ball; exact, for open balls too.
+
+        For converted units: ||v||_1 is at most ||v||_p, and at most ||v||_p**p since all differences are at most 1.
+        """
+        ball = self._plain(ball)
+        if self.converted is not None and self.power is not None and ball.radius is not None:
+            left, right = radius**self.converted.numerator, (self.power[1] * ball.radius) ** self.converted.denominator
+            inside = left <= right if ball.closed else left < right
+            return ball.everywhere or inside or ball.covers_lp(radius)
+        return ball.covers(radius) if self.power is None else ball.covers_lp(radius)
+
+    def _plain(self, ball: Certificate) -> Certificate:
+        """The ball in the metric of the columns that may change: cut to radius 1, below which no other one changes."""
+        if self.alone is None or ball.radius is None or ball.everywhere:
+            return ball
+        smaller = attrs.evolve(ball, radius=Fraction(1), closed=False) if ball.radius >= 1 else ball
+        return attrs.evolve(smaller, metric=self.alone)
+
+    def radius(self, ball: Certificate) -> float:
+        """The largest double that the ball covers: sound to compare with `>=`. nan: no certificate; inf: no limit."""
+        if ball.radius is None:
+            return math.nan
+        if ball.everywhere:
+            return math.inf
+        if self.power is None:
+            return root_below(ball.radius, Fraction(1), strict=not ball.closed)
+        ball = self._plain(ball)
+        found = ball.lp_radius() if self.converted is None else ball.l1_to_lp(self.converted)
+        return math.nan if found is None else found
+
+    def grid(self, steps: int = 10) -> tuple[Fraction, ...]:
+        """Round radii from 0 to what a unanimous vote gives by the paper's formula, d = 1/2, in at most `steps` steps.
+
+        It depends on the metric alone, so that runs with one metric are tabulated at the same radii.
+
+        >>> from ecm import ECM
+        >>> [str(r) for r in Unit.of(ECM.lp("1/2", 18)).grid()]
+        ['0', '10', '20', '30', '40', '50', '60', '70', '80']
+        >>> [str(r) for r in Unit.of(ECM.l0(1)).grid()]
+        ['0']
+        """
+        most = 0.5
+        if self.power is not None:
+            p, alpha = float(self.converted or self.power[0]), float(self.power[1])
+            most = (alpha / 2) ** (1 / p) if p else alpha / 2
+        unit = Fraction(10) ** (math.floor(math.log10(most)) - 1)
+        sizes = (unit * ten * step for ten in (1, 10, 100) for step in (1, Fraction(2), Fraction(5, 2), 5))
+        whole = self.power is not None and self.power[0] == 0
+        step = next(s for s in sizes if most / s <= steps and (not whole or s.denominator == 1))
+        return tuple(step * k for k in range(math.floor(most / step) + 1))
+
+
+def _alone(metric: ECM, q: int) -> ECM | None:
+    """The one g of the columns that may change, where the others are free (g = 0) or immutable (g(1/q) = 1); else None.
+
+    No ball of radius 1 or less holds a point where an immutable column is changed, and free columns cost nothing: such
+    a ball is one in the columns that may change.
+    """
+    kept = [profile for profile in metric.components if not profile.is_zero and profile.floors(1, q)[1] < 1]
+    return metric[metric.components.index(kept[0])] if len(kept) == 1 < len(metric.components) else None
+
+
+@attrs.frozen
+class Row:
+    """One image: its true label, how many votes were right or unsure (by weight), and its balls by method, the last
+    of which is the one that is reported."""
+
+    idx: int
+    label: int
+    hits: int
+    unsure: int
+    seconds: float
+    balls: Mapping[str, Certificate]
+
+    @property
+    def predict(self) -> int:
+        """The smoothed classifier's answer, by the rule of the reported certificate; ties go to the smaller index."""
+        return [*self.balls.values()][-1].prediction
+
+    @property
+    def correct(self) -> bool:
+        """Whether the smoothed classifier is right at x."""
+        return self.predict == self.label
+
+    def correct_by(self, method: str) -> bool:
+        """Whether the class that this method certifies, that of its rule, is right at x."""
+        return self.balls[method].prediction == self.label
+
+    @property
+    def method(self) -> str:
+        """The first method, by that rule, that reaches the largest ball."""
+        best = [*self.balls.values()][-1]
+        same = (ball for ball in self.balls.values() if ball.rule == best.rule and ball.strength == best.strength)
+        return next(same).method
+
+
+@attrs.frozen(repr=False)
+class Certification:
+    """The rows of a run and everything that can be counted from them.
+
+    `certificate` is the method whose radius is reported; `radii` (in `unit`) are those of the table; `folder` holds the
+    votes and the table. `recounted` is False for rows that were read where no votes are kept: they are on trust.
+    Votes are those of one fixed model under one fixed scheme: certificates hold with certainty,
+    without a confidence level.
+
+    >>> from zoo import load, read_certification
+    >>> found = read_certification(load("digits-l0.5-a4").path)
+    >>> found.images, found.unit.name
+    (359, 'l_1/2 radius')
+    >>> found.certified_accuracy(1, "paper").correct <= found.certified_accuracy(1).correct
+    True
+    """
+
+    model: str
+    data: str
+    split_size: int
+    scheme: Scheme
+    rows: tuple[Row, ...]
+    certificate: str
+    radii: tuple[Fraction, ...]
+    folder: Path
+    converted: Fraction | None = None
+    recounted: bool = attrs.field(default=True, eq=False)
+
+    @property
+    def unit(self) -> Unit:
+        """What radii mean here."""
+        unit = Unit.under(self.scheme)
+        return unit if self.converted is None else unit.to_lp(self.converted)
+
+    def as_lp(self, p: Exact) -> Certification:
+        """This l1 run with its radii as the l_p radii that follow from them: the baseline for a model of l_p itself."""
+        exponent = exact(p, "p")
+        unit = Unit.under(self.scheme).to_lp(exponent)
+        return attrs.evolve(self, converted=exponent, radii=unit.grid())
+
+    @property
+    def things(self) -> str:
+        """What is certified: "rows" of a table, or "images"."""
+        return "rows" if len(self.scheme.shape) == 1 else "images"
+
+    @property
+    def images(self) -> int:
+        """How many images were certified."""
+        return len(self.rows)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The certificates that were computed; of each rule the weakest first."""
+        return methods_up_to(self.certificate)
+
+    @property
+    def base_accuracy(self) -> float:
+        """Mean over images and samples of the network being right under the noise (an unsure vote is not right)."""
+        return sum(row.hits for row in self.rows) / (self.scheme.total * self.images)
+
+    @property
+    def smoothed_accuracy(self) -> Accuracy:
+        """Images whose class by the rule is the label."""
+        return Accuracy(sum(row.correct for row in self.rows), self.images)
+
+    @property
+    def rule(self) -> str:
+        """How the votes make a class: "plurality" or "runoff"."""
+        return "runoff" if self.certificate in RUNOFF_METHODS else "plurality"
+
+    def smoothed_by(self, method: str) -> Accuracy:
+        """Images whose class by the rule of this method is the label."""
+        return Accuracy(sum(row.correct_by(method) for row in self.rows), self.images)
+
+    def certified_accuracy(self, radius: Exact, method: str | None = None) -> Accuracy:
+        """Images that keep the right class at every point within `radius` (in `unit`, ends included)."""
+        r, unit, chosen = exact(radius, "radius"), self.unit, spelled(method or self.certificate, self.methods)
+        if r < 0:
+            raise ECMError(f"radius = {r}: write a radius >= 0")
+        if chosen not in self.methods:
+            raise ECMError(f"{chosen!r} was not computed in this run; computed: {', '.join(self.methods)}")
+        hits = (row.correct_by(chosen) and unit.covers(row.balls[chosen], r) for row in self.rows)
+        return Accuracy(sum(hits), self.images)
+
+    def radius_of(self, row: Row, method: str | None = None) -> float:
+        """The certified radius of an image, rounded down; 0 <= r also where the prediction is wrong."""
+        return self.unit.radius(row.balls[method or self.certificate])
+
+    @cached_property
+    def all_radii(self) -> Mapping[str, tuple[float, ...]]:
+        """`radius_of` every row, in their order, by method: roots are exact and take time, so they are kept."""
+        unit = self.unit
+        return {method: tuple(unit.radius(row.balls[method]) for row in self.rows) for method in self.methods}
+
+    def table(self, radii: Sequence[Exact] | None = None) -> list[dict[str, Any]]:
+        """For every radius the certified accuracy by method, as plain data."""
+        chosen = self.radii if radii is None else tuple(exact(r, "radius") for r in radii)
+        return [
+            {"radius": float(r)} | {method: self.certified_accuracy(r, method).share for method in self.methods}
+            for r in chosen
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        """The accuracies as plain data, with the number of images and 95% intervals: what a card keeps."""
+        smoothed = self.smoothed_accuracy
+        return {
+            "data": self.data,
+            "images": self.images,
+            "of": self.split_size,
+            "base_accuracy": self.base_accuracy,
+            "smoothed_accuracy": smoothed.share,
+            "smoothed_interval": list(smoothed.interval()),
+            "rule": self.rule,
+            **({"smoothed_by_plurality": self.smoothed_by(METHODS[0]).share} if self.rule == "runoff" else {}),
+            "certificate": self.certificate,
+            "radius_unit": self.unit.name,
+            "certified_accuracy": [
+                {
+                    "radius": str(r),
+                    "interval": list(self.certified_accuracy(r).interval()),
+                    **{method: self.certified_accuracy(r, method).share for method in self.methods},
+                }
+                for r in self.radii
+            ],
+            "unsure_votes": sum(row.unsure for row in self.rows),
+            "votes_an_image": self.scheme.samples,
+        }
+
+    def curve(self, method: str | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the certified-accuracy curve: radii at which it drops, and its value up to and including each.
+
+        Between two radii the value is the one at the larger of them; beyond the last radius it is 0.
+
+        >>> from zoo import read_certification
+        >>> radii, accuracy = read_certification("digits-l0.5-a4").curve()
+        >>> len(radii) == len(accuracy), bool((np.diff(accuracy) <= 0).all())
+        (True, True)
+        """
+        from zoo.reports import steps
+
+        return steps(self, method)
+
+    def plot(self) -> Figure:
+        """Return the certified-accuracy curve of every method as a matplotlib figure, made by `zoo.certified_curve`.
+
+        >>> from zoo import read_certification
+        >>> read_certification("digits-l0.5-a4").plot().axes[0].get_ylabel()
+        'certified accuracy (%)'
+        """
+        from zoo.reports import certified_curve
+
+        return certified_curve(self)
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row per image: idx, label, predict, radius, correct, time (seconds), votes, hits, unsure, and the
+        radius by each method. Radii are in `unit` and rounded down; nan means that there is no certificate.
+
+        >>> from zoo import read_certification
+        >>> frame = read_certification("digits-l0.5-a4").to_pandas()
+        >>> len(frame), float((frame.correct & (frame.radius >= 1)).mean().round(4))
+        (359, 0.6964)
+        """
+        from zoo.certification.pandas_rows import rows_frame
+
+        return rows_frame(self)
+
+    def _repr_html_(self) -> str:
+        from zoo.certification.pandas_rows import certification_html
+
+        return certification_html(self)
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return f"{self.model}: no {self.things[:-1]} of {self.data} is certified yet"
+        width = max(6, *(len(f"{float(r):g}") + 2 for r in self.radii))
+        name = max(11, *map(len, self.methods))
+        lines = [
+            f"{self.model}: {self.images} of {self.split_size} test {self.things} of {self.data}, "
+            f"{self.scheme.samples} votes per {self.things[:-1]}",
+            f"  base accuracy      {100 * self.base_accuracy:.1f}% of all votes",
+            f"  smoothed accuracy  {self.smoothed_accuracy}"
+            + (f" by run-off; by plurality {self.smoothed_by(METHODS[0])}" if self.rule == "runoff" else ""),
+            f"  certified accuracy (%) by {self.unit.name}",
+            " " * (name + 4) + "".join(f"{float(r):>{width}g}" for r in self.radii),
+        ]
+        for method in self.methods:
+            shares = (100 * self.certified_accuracy(r, method).share for r in self.radii)
+            lines.append(f"    {method:<{name}}" + "".join(f"{share:>{width}.1f}" for share in shares))
+        if not self.recounted:
+            lines.append("  (read from the table alone: no votes are kept beside it to count them again)")
+        return "\n".join(lines)

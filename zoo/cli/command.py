@@ -1,0 +1,146 @@
+"""The command `ecm`. Each subcommand is a small module of `zoo/cli` and imports what is slow only when it runs."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
+from typer.core import TyperGroup
+
+from zoo.cli import (
+    allocate,
+    attack,
+    certify,
+    compare,
+    demo,
+    derive,
+    export,
+    lab,
+    leaderboard,
+    listing,
+    report,
+    reproduce,
+    train,
+    verify,
+)
+
+
+class _Commands(TyperGroup):
+    """Shows errors in red on stderr, without a traceback.
+
+    The exit code is 2 if what was given is wrong (a formula, a name, a folder, data, an option), 1 if the work failed
+    (a full disk, a missing device, a damaged checkpoint), 130 if it was interrupted.
+    """
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """The command, with the kinds of its options in words that people know."""
+        command = super().get_command(ctx, name)
+        kinds = get_type_hints(command.callback) if command is not None and command.callback is not None else {}
+        for param in command.params if command is not None else ():
+            if param.metavar is None and param.name in kinds:
+                param.metavar = _kind(kinds[param.name])
+        return command
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            _say(f"{stop or 'Stopped; what is finished is kept.'}\nTo resume: {shlex.join(['ecm', *sys.argv[1:]])}")
+            raise typer.Exit(130) from None
+        except OSError as error:
+            _say(f"{error.filename or 'a file'}: {error.strerror or error}")
+            raise typer.Exit(1) from error
+        except (MemoryError, RuntimeError) as error:
+            if "memory" not in f"{type(error).__name__} {error}".lower():
+                raise
+            _say(f"{error}\ntoo much memory is needed: write a smaller --batch-size (certify), --set batch=... (train)")
+            raise typer.Exit(1) from error
+        except ValueError as error:
+            from ecm.errors import ECMError, ExpressionError, NotAnECM
+            from zoo.errors import DataError, ModelError, SettingError
+
+            if not isinstance(error, ECMError):
+                raise
+            _say(str(error))
+            wrong = ExpressionError | NotAnECM | DataError | ModelError | SettingError
+            raise typer.Exit(2 if type(error) is ECMError or isinstance(error, wrong) else 1) from error
+
+
+def _kind(annotation: Any) -> str | None:
+    """What is written after an option: N, NUMBER, PATH or TEXT; nothing after a switch; None for a choice of words.
+
+    >>> from pathlib import Path
+    >>> [_kind(one) for one in (int | None, list[str] | None, Path, bool)]
+    ['N', 'TEXT', 'PATH', '']
+    """
+    words = {"bool": "", "int": "N", "float": "NUMBER", "Path": "PATH", "str": "TEXT"}
+    parts = (annotation, *get_args(annotation), *(inner for one in get_args(annotation) for inner in get_args(one)))
+    return next((words[part.__name__] for part in parts if getattr(part, "__name__", None) in words), None)
+
+
+def _say(text: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(stderr=True, soft_wrap=True).print(Text(text, style="red"))
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("ecm"))
+        raise typer.Exit
+
+
+@app.callback(epilog='Start with:  [bold]ecm derive "z**0.5/18"[/bold]')
+def _ecm(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Declare a metric as a formula; get a classifier with certified robustness in that metric.
+
+    The metric is d(x, y) = sum_i g(|x_i - y_i|) with g concave, rising from g(0) = 0 to at most 1 on [0, 1].
+    """
+
+
+app.command()(derive.derive)
+app.command()(allocate.allocate)
+app.command()(verify.verify)
+app.command()(train.train)
+app.command()(certify.certify)
+app.command()(attack.attack)
+app.command()(export.export)
+app.command()(report.report)
+app.command()(compare.compare)
+app.command("list")(listing.list_)
+app.command()(leaderboard.leaderboard)
+app.command()(demo.demo)
+app.command()(lab.lab)
+app.command()(reproduce.reproduce)
+
+
+def main() -> None:
+    """The console script `ecm`.
+
+    >>> from unittest.mock import patch
+    >>> with patch("sys.argv", ["ecm", "--version"]):
+    ...     main()
+    Traceback (most recent call last):
+        ...
+    SystemExit: 0
+    """
+    app()

@@ -1,0 +1,105 @@
+"""`ecm train`: a base classifier for a metric, trained under the noise it will be certified with."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zoo.cli.cost import announce, check_names, recipe_changes, training_cost
+from zoo.cli.options import AsJSON, DataRoot, Device, Formulas, Grid, Settings, declared, print_json, settings, speaks
+
+
+def train(
+    formulas: Formulas,
+    *,
+    dataset: Annotated[
+        str,
+        typer.Option(
+            "--dataset",
+            "-d",
+            help="digits, mnist, fashion_mnist, cifar10, cifar100, svhn, imagenet, or a folder with train/ and val/.",
+        ),
+    ] = "digits",
+    data: DataRoot = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="small_cnn, wide_resnet40_2, resnet18, resnet50 or mlp.", show_default="a fast one for the data"
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="Model to take the first weights from.", show_default="random weights"),
+    ] = None,
+    preset: Annotated[str, typer.Option(help="fast (for a CPU) or paper (the published recipe).")] = "fast",
+    epochs: Annotated[
+        int | None, typer.Option(min=0, help="Passes over the training images.", show_default="preset's")
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, help="Number of outcomes B.", show_default="128 alpha; paper: 1000 alpha")
+    ] = None,
+    pixel: Annotated[
+        bool, typer.Option("--pixel", help="Sparse threat: the channels of a pixel are shown or hidden together.")
+    ] = False,
+    grid: Grid = False,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run.", show_default="runs/<name>")] = None,
+    resume: Annotated[bool, typer.Option(help="Resume the run in the folder, or replace it.")] = True,
+    device: Device = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for initialization, shuffling and noise.")] = 0,
+    setting: Settings = None,
+    json: AsJSON = False,
+) -> None:
+    """Train a base classifier under the noise of a metric; the run can be stopped at any time and resumed.
+
+    Examples:
+
+        ecm train "z**0.5/3"
+
+        ecm train "z**0.5/18" --dataset cifar10 --set objective=stability
+
+        ecm train "z**0.5/6" --dataset cifar10 --start cifar10-l0.5-a18 --epochs 6
+
+        ecm train "sign(z)/25" --dataset cifar10 --pixel
+
+        torchrun --nproc-per-node 8 -m zoo train "z**0.5/18" -d cifar10 --preset paper
+    """
+    changes = recipe_changes(preset, epochs, settings(setting))  # all that can be wrong before torch is loaded
+    check_names(dataset, model)
+    metric = None if grid else declared(formulas, None)
+    usual = preset == "fast" and model is None and start is None and not changes
+    announce(f"Training for g = {', '.join(formulas)} on {dataset}: {training_cost(dataset, epochs, usual)}.")
+    from zoo.data import load_data
+    from zoo.training import train as run
+
+    if metric is None:
+        metric = declared(formulas, load_data(dataset, data).q)
+    made = run(
+        metric,
+        dataset,
+        root=data,
+        model=model,
+        start=start,
+        preset=preset,
+        epochs=epochs,
+        budget=budget,
+        pixel=pixel,
+        out=out,
+        resume=resume,
+        device=device,
+        seed=seed,
+        **changes,
+    )
+    if not speaks():
+        return
+    accuracy = made.card.get("accuracy", {})
+    if json:
+        print_json({"path": str(made.path), "accuracy": accuracy, "training": made.card["training"]})
+        return
+    base = accuracy.get("base", {"value": math.nan, "images": 0})  # lacking only in a card that was edited by hand
+    typer.echo(f"{made.path}: base accuracy {base['value']:.1%} on {base['images']} test images")
+    place = "" if data is None else f" --data {shlex.quote(str(data))}"
+    typer.echo(f"Next: ecm certify {shlex.quote(str(made.path))}{place}")

@@ -1,0 +1,54 @@
+"""Networks, trained models with their folders and cards, and the library of models."""
+
+from typing import TYPE_CHECKING
+
+from ecm.lazy import lazy
+
+if TYPE_CHECKING:
+    from zoo.models.card import describe
+    from zoo.models.estimator import EstimatorBase, drawn_samples, fit_estimator, is_estimator, unsmoothed_accuracy
+    from zoo.models.library import Listing, Listings, list_models, load
+    from zoo.models.model import NOISE_MEMORY, Model, read_scheme, require_unchanged, update_card, write_model
+    from zoo.models.networks import MODELS, Base, build_network, default_model, require_fit
+    from zoo.models.places import PRETRAINED, RUNS, find_model, model_folders, read_card
+
+__all__ = [
+    "MODELS",
+    "NOISE_MEMORY",
+    "PRETRAINED",
+    "RUNS",
+    "Base",
+    "EstimatorBase",
+    "Listing",
+    "Listings",
+    "Model",
+    "build_network",
+    "default_model",
+    "describe",
+    "drawn_samples",
+    "find_model",
+    "fit_estimator",
+    "is_estimator",
+    "list_models",
+    "load",
+    "model_folders",
+    "read_card",
+    "read_scheme",
+    "require_fit",
+    "require_unchanged",
+    "unsmoothed_accuracy",
+    "update_card",
+    "write_model",
+]
+
+__getattr__ = lazy(
+    __name__,
+    {
+        "card": "describe",
+        "estimator": "EstimatorBase drawn_samples fit_estimator is_estimator unsmoothed_accuracy",
+        "library": "Listing Listings list_models load",
+        "model": "Model NOISE_MEMORY read_scheme require_unchanged update_card write_model",
+        "networks": "Base MODELS build_network default_model require_fit",
+        "places": "PRETRAINED RUNS find_model model_folders read_card",
+    },
+)

@@ -1,0 +1,384 @@
+"""A trained model: the base classifier, the scheme it was trained under, and the folder that holds both."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from smoothing import Certificate, InputError, SmoothedClassifier
+from smoothing import quantize as nearest_levels
+from smoothing.certificates import Method
+from smoothing.scheme import Images, Scheme
+from zoo.errors import ModelError
+from zoo.files import load_tensors, save_tensors, write_atomically
+from zoo.folder import CARD
+from zoo.models.card import describe
+from zoo.models.estimator import EstimatorBase
+from zoo.models.networks import Base, build_network
+from zoo.models.places import AGAIN, FORMAT, read_card
+
+__all__ = [
+    "AGAIN",
+    "CARD",
+    "SCHEME",
+    "WEIGHTS",
+    "Model",
+    "file_sha256",
+    "is_unchanged",
+    "put_card",
+    "read_card",
+    "read_scheme",
+    "require_unchanged",
+    "versions",
+    "weights_path",
+    "write_card",
+    "write_model",
+]
+
+WEIGHTS, SCHEME = "model.safetensors", "scheme.json"
+OLD_WEIGHTS = "weights.safetensors"  # the name in folders of earlier versions, which are still read
+NOISE_MEMORY = 2**30  # bytes; enough to keep the table of an arbitrary permutation a feature at B = 18000 on CIFAR
+_JITTER_IMAGES = 8  # whose logits are evaluated in many ways before the first certificate
+
+
+class Model(nn.Module):
+    """A trained model: call it with images, and it answers with the share of the votes that each class gets.
+
+    `base` maps what the noise of `scheme` shows to logits; `card` is the content of `card.json` in the folder `path`.
+    Images are integer levels 0..q (uint8 for q = 255) or floats v/q in [0, 1], one image or a batch. Floats between
+    two levels are refused, unless `quantize` is True: then they are rounded, and everything that is said (class,
+    certificate) is about the rounded image. Each answer takes `scheme.samples` evaluations of `base` per image.
+
+    `half()`, `bfloat16()` and `double()` change the precision in which `base` computes. That is another classifier with
+    other votes, all of them well defined (a tie between two logits is a vote for nobody); `zoo.certify` takes it after
+    `save` has given it a folder of its own.
+
+    >>> import torch, zoo
+    >>> model = zoo.load("digits-l0.5-a4")
+    >>> images = zoo.load_data("digits").test.take([0, 1])
+    >>> model(images).shape, model.predict(images).tolist()
+    (torch.Size([2, 10]), [0, 0])
+    >>> [ball.prediction for ball in model.certify(images[0])]
+    [0]
+    >>> model.name, model.classes, str(model.scheme.metric)
+    ('digits-l0.5-a4', 10, 'z**(1/2)/4')
+    """
+
+    base: nn.Module
+    path: Path
+    scheme: Scheme
+    card: dict[str, Any]
+    quantize: bool
+    _made: dict[str, Any]  # on demand: the smoothed classifier, and the tolerance by device and precision
+
+    def __init__(
+        self, path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any], *, quantize: bool = False
+    ) -> None:
+        super().__init__()
+        self.path, self.base, self.scheme, self.card, self.quantize = path, base, scheme, card, quantize
+        self.training = base.training
+        self._made = {}
+
+    def __repr__(self) -> str:
+        return f"Model({str(self.path)!r}, {self.card['model']['name']}, {self.card['data']['name']}, {self.scheme})"
+
+    @property
+    def name(self) -> str:
+        """Folder name."""
+        return self.path.name
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return int(self.card["model"]["classes"])
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Name of each class, in the order of the shares."""
+        return tuple(self.card["data"]["class_names"])
+
+    @property
+    def device(self) -> torch.device:
+        """Device of the base classifier; `to` moves it."""
+        return self._voting.device
+
+    # ---- what a module does ----------------------------------------------------------------------------------------
+
+    def forward(self, x: Images, *, quantize: bool | None = None) -> Tensor:
+        """Return the share of the votes of each class, [N, classes], on the model's device.
+
+        `quantize` replaces the model's own setting for this call. Votes are counted, so they have no gradient.
+        """
+        shares: Tensor = self._voting(self.levels(x, quantize=quantize))
+        return shares
+
+    def predict(self, x: Images, *, quantize: bool | None = None) -> Tensor:
+        """Return the class that the smoothed classifier gives each image, int64 [N], on the model's device."""
+        found = self._voting.predict(self.levels(x, quantize=quantize))
+        return torch.as_tensor(found, dtype=torch.int64, device=self.device)
+
+    def certify(
+        self,
+        x: Images,
+        *,
+        certificate: Method = "strongest",
+        tolerance: float | None = None,
+        quantize: bool | None = None,
+    ) -> list[Certificate]:
+        """Return the certificate of each image: the class, and the ball around the image in which it cannot change.
+
+        A vote whose two best logits differ by at most `tolerance` counts against the prediction; by default it is
+        measured on the first images that are given. `zoo.certify` does the same for a data set, keeps the votes, and
+        can be resumed.
+        """
+        levels = self.levels(x, quantize=quantize)
+        if tolerance is None:
+            tolerance = self._measured_tolerance(levels)
+        return self.smoothed(tolerance=tolerance).certify(levels, certificate=certificate)
+
+    def levels(self, x: Images, *, quantize: bool | None = None) -> Tensor:
+        """Return `x` as a batch of levels 0..q: one image becomes a batch of one, (N, H, W) is one channel."""
+        if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled():
+            raise InputError(
+                "the input requires a gradient, but the class shares are counts of votes and have none: call the model "
+                "under torch.no_grad() or with x.detach(); zoo.attacks(model, ...) uses gradients of the base classifier"
+            )
+        batch = x if isinstance(x, Tensor) else torch.as_tensor(np.asarray(x))
+        shape = self.scheme.shape
+        if shape[0] == 1 and tuple(batch.shape[-2:]) == shape[1:] and batch.ndim in (2, 3):
+            batch = batch.reshape(-1, *shape)
+        elif tuple(batch.shape) == shape:
+            batch = batch[None]
+        if batch.dtype.is_floating_point and (self.quantize if quantize is None else quantize):
+            batch = nearest_levels(batch, self.scheme.q)
+        try:
+            return self._voting.levels(batch)
+        except InputError as error:
+            if "is not v/" not in str(error):
+                raise
+            raise InputError(
+                f"{str(error).split(':')[0]}: pass integer levels 0..{self.scheme.q}, or round to the nearest level "
+                "with quantize=True, as in model(x, quantize=True) or zoo.load(name, quantize=True)"
+            ) from None
+
+    @property
+    def _voting(self) -> SmoothedClassifier:
+        voter = self._made.get("voter")
+        if voter is None:
+            voter = self._made["voter"] = self.smoothed()
+        return voter
+
+    def _measured_tolerance(self, levels: Tensor) -> float:
+        """Measured once for each device and precision, and rounded up to a power of ten."""
+        where = f"{self.device} {next((p.dtype for p in self.base.parameters()), None)}"
+        if where not in self._made:
+            from zoo.certification import rounded_tolerance
+
+            self._made[where] = rounded_tolerance(self._voting, levels[:_JITTER_IMAGES])
+        return float(self._made[where])
+
+    def smoothed(self, **settings: Any) -> SmoothedClassifier:
+        """Return the smoothed classifier of this base and scheme; `settings` are those of `SmoothedClassifier`."""
+        return SmoothedClassifier(self.base, self.scheme, self.classes, **{"memory": NOISE_MEMORY, **settings})
+
+    # ---- copies and folders ----------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The scheme as JSON: it is proven again wherever a pickle is read."""
+        return {**self.__dict__, "scheme": self.scheme.to_json(), "_made": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({**state, "scheme": Scheme.from_json(state["scheme"])})  # type: ignore[no-untyped-call]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        base, card = copy.deepcopy(self.base, memo), copy.deepcopy(self.card, memo)
+        twin = Model(self.path, base, self.scheme, card, quantize=self.quantize)
+        twin.training = self.training
+        return twin
+
+    def with_card(self, card: dict[str, Any]) -> Model:
+        """Return the same model, network included, with another card."""
+        return Model(self.path, self.base, self.scheme, card, quantize=self.quantize)
+
+    @classmethod
+    def read(cls, path: Path, network: nn.Module | None = None) -> Model:
+        """Return the model in a folder. `network` is needed if it was made by a user's own class or factory."""
+        card, scheme = read_card(path), read_scheme(path)
+        if scheme.fingerprint != card["scheme"]:
+            raise ModelError(f"{path}: {SCHEME} is not the scheme that {CARD} names: mixed up; {AGAIN}")
+        weights = weights_path(path)
+        tensors, facts = load_tensors(weights, advice=f"restore it, or {AGAIN}")
+        if file_sha256(weights) != card["weights"] or facts["scheme"] != scheme.fingerprint:
+            raise ModelError(f"{path}: {weights.name} are not the weights that {CARD} names: mixed up; {AGAIN}")
+        made = card["model"]
+        if made.get("kind") == "scikit-learn":
+            return cls(path, EstimatorBase.from_archive(tensors["archive"], made["classes"]).eval(), scheme, card)
+        if network is None:
+            _, network = build_network(made["name"], tuple(made["input_shape"]), made["classes"])
+        base = Base(network, tensors["mean"], tensors["std"])
+        if tensors["mean"].dtype != torch.float32:  # a model that was saved in another precision keeps it
+            base.to(tensors["mean"].dtype)
+        base.load_state_dict(tensors)
+        return cls(path, base.eval(), scheme, card)
+
+    def save(self, folder: str | os.PathLike[str]) -> Model:
+        """Write the model into a folder that follows the conventions of the Hugging Face Hub; return it as kept there.
+
+        The folder gets `model.safetensors`, `config.json`, `README.md` (a model card), `scheme.json` and `card.json`.
+        The votes and certificates of the model's own folder come along if the weights are still those.
+
+        >>> import tempfile, zoo
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     kept = zoo.load("digits-l0.5-a4").save(f"{folder}/mine")
+        ...     sorted(path.name for path in kept.path.iterdir())[:4]
+        ['README.md', 'card.json', 'certify.json', 'certify.tsv']
+        """
+        from zoo.models.hub import save_model
+
+        return save_model(self, Path(folder))
+
+    def save_pretrained(
+        self, save_directory: str | os.PathLike[str], *, push_to_hub: bool = False, **options: Any
+    ) -> Model:
+        """Write the model into a folder, as `save` does; with `push_to_hub` also upload it (see `push_to_hub`)."""
+        kept = self.save(save_directory)
+        if push_to_hub:
+            kept.push_to_hub(**{"repo_id": kept.name, **options})
+        return kept
+
+    @classmethod
+    def from_pretrained(
+        cls, name: str | os.PathLike[str], *, base: nn.Module | None = None, quantize: bool = False, **options: Any
+    ) -> Model:
+        """Return the model in a local folder, of a known name, or of a Hub repository such as "someone/some-model".
+
+        `options` are those of `huggingface_hub.snapshot_download` (revision, token, cache_dir, local_files_only, ...).
+        Only data are read; no code is loaded from a folder or a repository.
+
+        >>> Model.from_pretrained("digits-l0.5-a4").classes
+        10
+        """
+        from zoo.models.hub import download
+        from zoo.models.library import load
+
+        return load(download(name, options), base=base, quantize=quantize)
+
+    def push_to_hub(self, repo_id: str, **options: Any) -> str:
+        """Upload the model's folder to the Hugging Face Hub and return its address there.
+
+        `options`: token, private, revision, commit_message. Needs the extra `hub`.
+        """
+        from zoo.models.hub import upload
+
+        return upload(self, repo_id, options)
+
+    def export_base(self, path: str | os.PathLike[str]) -> Path:
+        """Write the base classifier for another runtime: `.pt2` (`torch.export`) or `.onnx` (needs the extra `onnx`).
+
+        The file reads what the noise shows, `model.smoothed().noise.inputs(levels, samples)`, in batches of any size,
+        and gives logits; counting the votes stays with the caller.
+        """
+        from zoo.models.deployment import export_base
+
+        return export_base(self, Path(path))
+
+
+def weights_path(folder: Path) -> Path:
+    """The file of the weights in a folder: folders of earlier versions have another name for it.
+
+    >>> weights_path(Path("runs") / "none").name
+    'model.safetensors'
+    """
+    old = folder / OLD_WEIGHTS
+    return old if old.exists() and not (folder / WEIGHTS).exists() else folder / WEIGHTS
+
+
+def require_unchanged(model: Model) -> None:
+    """The network in memory is that of the folder: its votes are filed under the sha256 of the weights there."""
+    if not is_unchanged(model):
+        raise ModelError(
+            f"{model.path} holds other weights than this model has in memory: load it again, or give the changed model "
+            "(another precision is a change, too) a folder of its own: kept = model.save(folder)"
+        )
+
+
+def is_unchanged(model: Model) -> bool:
+    """Whether the network in memory has the weights, and the precision, that the model's folder holds."""
+    saved, _ = load_tensors(weights_path(model.path), advice=f"restore it, or {AGAIN}")
+    now = {name: value.cpu() for name, value in model.base.state_dict().items()}
+    return (
+        saved.keys() == now.keys()
+        and all(value.dtype == now[name].dtype and torch.equal(value, now[name]) for name, value in saved.items())
+        and file_sha256(weights_path(model.path)) == model.card["weights"]
+    )
+
+
+def write_model(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any]) -> Model:
+    """Weights, scheme and card into the folder, the card last: a folder with a card is complete."""
+    write_atomically(path / SCHEME, scheme.to_json().encode())
+    save_tensors(path / WEIGHTS, base.state_dict(), {"scheme": scheme.fingerprint, "model": card["model"]})
+    (path / OLD_WEIGHTS).unlink(missing_ok=True)
+    return Model(path, base.eval(), scheme, write_card(path, scheme, card))
+
+
+def write_card(path: Path, scheme: Scheme, card: dict[str, Any]) -> dict[str, Any]:
+    """The card with what belongs to every card added: format, metric, law, design, coupling, fingerprints, versions."""
+    full = {
+        "format": FORMAT,
+        "metric": json.loads(scheme.metric.to_json()),
+        "scheme": scheme.fingerprint,
+        **describe(scheme),
+        "weights": file_sha256(weights_path(path)),
+        "versions": versions(),
+        **card,
+    }
+    put_card(path, full)
+    return full
+
+
+def put_card(path: Path, card: dict[str, Any]) -> None:
+    """Write a card, and what is made from it for the Hub: `config.json` and `README.md`. The card comes last."""
+    from zoo.models.hub import CONFIG, README, config_text, readme_text
+
+    write_atomically(path / CONFIG, config_text(card).encode())
+    write_atomically(path / README, readme_text(card).encode())
+    write_atomically(path / CARD, (json.dumps(card, indent=1) + "\n").encode())
+
+
+def read_scheme(folder: Path) -> Scheme:
+    """The scheme of a folder, its design and metric proven again, or an error that says what to do."""
+    try:
+        return Scheme.from_json((folder / SCHEME).read_text())
+    except FileNotFoundError as error:
+        raise ModelError(f"{folder} is not complete: {SCHEME} is missing; restore it, or {AGAIN}") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{folder / SCHEME} is damaged ({error}); restore it, or {AGAIN}") from error
+
+
+def file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Of what a number may depend on."""
+    from importlib.metadata import version
+
+    packages = {name: version(name) for name in ("ecm", "numpy", "safetensors")}
+    return {"python": platform.python_version(), "torch": str(torch.__version__), **packages}
+
+
+def update_card(model: Model, **parts: Any) -> Model:
+    """The model with these parts of its card replaced, on disk (in one step) and in the object returned."""
+    card = {**read_card(model.path), **parts}
+    put_card(model.path, card)
+    return model.with_card(card)

@@ -1,0 +1,151 @@
+"""How to train: every hyper-parameter in one frozen object, with its unit, and the presets."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Literal, get_args
+
+import attrs
+
+from zoo.errors import SettingError
+from zoo.names import OBJECTIVE_NAMES
+
+Schedule = Literal["one_cycle", "cosine"]
+Optimizer = Literal["sgd", "muon"]
+# Settings that were added later, with the one value that they had before: what a card means that does not name them.
+UNNAMED = {"shift": True, "optimizer": "sgd"}
+
+
+@attrs.frozen(kw_only=True)
+class Recipe:
+    """The settings of a training run. They go into the model's card as they stand here.
+
+    >>> Recipe(epochs=10, lr=0.2).batch
+    256
+    >>> Recipe(epochs=10, objective="stabilty")
+    Traceback (most recent call last):
+        ...
+    zoo.errors.SettingError: objective = 'stabilty': write one of noisy, stability, consistency
+    """
+
+    epochs: int  # passes over the training images; 0 keeps the weights that a run starts with
+    batch: int = 256  # images a step, over all processes together
+    objective: str = "noisy"  # one of OBJECTIVE_NAMES
+    optimizer: Optimizer = "sgd"  # SGD with momentum; muon makes its steps of matrices and kernels orthogonal
+    schedule: Schedule = "one_cycle"  # after the warm-up: a straight line, or half a cosine, down to lr * final
+    lr: float = 0.2  # peak learning rate, a step
+    warmup: float = 0.2  # share of all steps during which the rate rises in a straight line from 0 to lr
+    final: float = 0.0  # last learning rate, as a share of lr
+    momentum: float = 0.9  # of the gradient, a step
+    nesterov: bool = True
+    weight_decay: float = 5e-4  # a step, times the learning rate; not for norms and biases
+    label_smoothing: float = 0.0  # share of the target given to all classes alike
+    ema: float = 0.995  # decay a step of the averaged weights, which are the ones kept; 0 keeps the last weights
+    shift: bool = True  # move images by a few pixels, where the data set says that this keeps the class
+    clip: float = 5.0  # largest norm of the gradient; 0 does not clip
+    bf16: bool = True  # autocast to bfloat16 where the device computes faster in it
+
+    def __attrs_post_init__(self) -> None:
+        if self.objective not in OBJECTIVE_NAMES:
+            raise SettingError(f"objective = {self.objective!r}: write one of {', '.join(OBJECTIVE_NAMES)}")
+        for name, choices in (("schedule", get_args(Schedule)), ("optimizer", get_args(Optimizer))):
+            if getattr(self, name) not in choices:
+                raise SettingError(f"{name} = {getattr(self, name)!r}: write one of {', '.join(choices)}")
+        for name in ("nesterov", "shift", "bf16"):
+            if not isinstance(getattr(self, name), bool):
+                raise SettingError(f"{name} = {getattr(self, name)!r}: write true or false (True or False in Python)")
+        ranges: dict[str, tuple[float, float]] = {
+            "epochs": (0, 10**6),
+            "batch": (1, 10**6),
+            "lr": (0, 1e3),
+            "warmup": (0, 1),
+            "final": (0, 1),
+            "momentum": (0, 1),
+            "weight_decay": (0, 1),
+            "label_smoothing": (0, 1),
+            "ema": (0, 1),
+            "clip": (0, float("inf")),
+        }
+        for name, (low, high) in ranges.items():
+            value, whole = getattr(self, name), name in ("epochs", "batch")
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                raise SettingError(f"{name} = {value!r}: write {'a whole number' if whole else 'a number'}")
+            if not low <= value <= high:
+                raise SettingError(f"{name} = {value}: it lies between {low} and {high}")
+
+    def changed(self, changes: dict[str, Any]) -> Recipe:
+        """The recipe with some fields replaced; an unknown field is an error that names the nearest one.
+
+        >>> Recipe(epochs=10).changed({"learning_rate": 1})
+        Traceback (most recent call last):
+            ...
+        zoo.errors.SettingError: a recipe has no 'learning_rate'; its settings are epochs, batch, ...
+        """
+        known = [field.name for field in attrs.fields(Recipe)]
+        for name in changes:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"its settings are {', '.join(known)}"
+                raise SettingError(f"a recipe has no {name!r}; {hint}")
+        return attrs.evolve(self, **changes)
+
+
+@attrs.frozen(kw_only=True)
+class Preset:
+    """A recipe together with the network and the design it was made for."""
+
+    recipe: Recipe
+    model: str | None  # None: the default for the shape of the data
+    per_alpha: int | None  # B = per_alpha * alpha outcomes, alpha = 1/g(1); None: the default budget of the metric
+    kind: Literal["aperiodic", "periodic"]
+    coupling: Literal["spread", "independent"]
+    order: Literal["graded", "interleaved", "published"]
+
+    def usual(self, started: bool) -> Recipe:
+        """The recipe; at half the learning rate if the run starts with the weights of a finished model."""
+        return attrs.evolve(self.recipe, lr=self.recipe.lr / 2) if started else self.recipe
+
+
+def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
+    """The preset called `name` for so many training images of that shape.
+
+    `fast` is meant for a CPU: a small network, an aperiodic design of about 128 alpha outcomes in a spread coupling,
+    and more passes over less data.
+    `paper` is the recipe of Levine & Feizi (2022) for CIFAR-10 (and ResNet-50 for large images): B = 1000 alpha
+    periodic outcomes in the published order, 120 epochs, cosine; add objective="stability" for its second half.
+
+    >>> preset("fast", 1438, (1, 8, 8)).recipe.epochs, preset("fast", 50_000, (3, 32, 32)).recipe.epochs
+    (150, 24)
+    >>> preset("paper", 50_000, (3, 32, 32)).model
+    'wide_resnet40_2'
+    """
+    if name == "fast":
+        epochs = max(24, min(150, 240_000 // max(1, images)))
+        many = Recipe(epochs=epochs, shift=False, optimizer="muon")
+        few = Recipe(epochs=epochs, batch=128, lr=0.1)
+        return Preset(
+            recipe=many if images >= 10_000 else few,
+            model=None,
+            per_alpha=None,
+            kind="aperiodic",
+            coupling="spread",
+            order="graded",
+        )
+    if name == "paper":
+        large = len(shape) == 3 and shape[-1] > 64
+        paper = Recipe(
+            epochs=90 if large else 120,
+            batch=256 if large else 64,
+            schedule="cosine",
+            lr=0.1,
+            warmup=0.0,
+            nesterov=False,
+            weight_decay=1e-4,
+            ema=0.0,
+            clip=0.0,
+        )
+        network = "resnet50" if large else "wide_resnet40_2"
+        return Preset(
+            recipe=paper, model=network, per_alpha=1000, kind="periodic", coupling="independent", order="published"
+        )
+    raise SettingError(f"preset {name!r}: write 'fast' or 'paper', and change single settings by name, as in lr=0.1")

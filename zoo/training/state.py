@@ -1,0 +1,169 @@
+"""The state of a run on disk: saved as a whole, restored as a whole, and refused where it belongs to another run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import torch
+from torch import Tensor
+
+from smoothing.scheme import Noise
+from zoo.data import Dataset
+from zoo.distributed import Workers
+from zoo.errors import CheckpointError, TrainingError
+from zoo.files import PART, alone, load_tensors, save_tensors
+from zoo.folder import ABOUT, CARD, CHECKPOINT, TABLE, VOTES
+from zoo.models import Base
+from zoo.training.optimizer import Average
+from zoo.training.recipe import UNNAMED, Recipe
+
+REPLACE = "resume=False (--no-resume)"
+
+
+@attrs.frozen
+class Run:
+    """All that one training run needs."""
+
+    base: Base
+    noise: Noise
+    data: Dataset
+    recipe: Recipe
+    seed: int
+    folder: Path
+    workers: Workers
+    identity: dict[str, Any]
+    progress: bool = True
+    checkpoint_seconds: float = 60.0
+
+
+@contextmanager
+def prepared(folder: Path, resume: bool) -> Iterator[None]:
+    """The folder of a run, for this process alone; without `resume` what an earlier run left in it is removed, its
+    certification too: votes of other weights are of no use to a new model."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(alone(folder))
+            for left in folder.glob(f".*{PART}"):
+                left.unlink()
+            voted = (folder / VOTES / "header.json").exists()
+            if resume and voted:
+                raise CheckpointError(
+                    f"{folder} holds the certification of another model: choose another out, or {REPLACE} deletes it"
+                )
+            if not resume:
+                for name in (CHECKPOINT, CARD, ABOUT, TABLE):
+                    (folder / name).unlink(missing_ok=True)
+                if voted:
+                    shutil.rmtree(folder / VOTES)
+        except OSError as error:
+            raise TrainingError(
+                f"the run folder {folder} cannot be used: {error.strerror}; choose another `out`"
+            ) from error
+        yield
+
+
+def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.Optimizer, average: Average) -> None:
+    """The whole state of the run, if it is sound."""
+    tensors = {f"base.{name}": value for name, value in run.base.state_dict().items()}
+    tensors |= {f"average.{name}": value for name, value in average.state.items()} if average.decay else {}
+    for name, parameter in run.base.named_parameters():
+        momentum = optimizer.state.get(parameter, {}).get("momentum_buffer")
+        if momentum is not None:
+            tensors[f"momentum.{name}"] = momentum
+    if not all(bool(value.isfinite().all()) for value in tensors.values()):
+        raise TrainingError(diverged(run, step))
+    save_tensors(run.folder / CHECKPOINT, tensors, {"step": step, "sums": sums.tolist(), "run": run.identity})
+
+
+def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tuple[int, Tensor]:
+    """The step to go on with, and the sums of the epoch so far; all else is put in its place."""
+    sums = torch.zeros(3, device=run.workers.device)
+    if not (run.folder / CHECKPOINT).exists():
+        return 0, sums
+    tensors, facts = load_tensors(run.folder / CHECKPOINT)
+    require_same(run.folder, facts["run"], run.identity)
+    parts: dict[str, dict[str, Tensor]] = {"base": {}, "average": {}, "momentum": {}}
+    for name, value in tensors.items():
+        part, _, rest = name.partition(".")
+        parts[part][rest] = value
+    try:
+        run.base.load_state_dict(parts["base"])
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"{run.folder / CHECKPOINT} is of another network ({str(error).splitlines()[-1].strip()}): pass the "
+            f"network of that run, choose another out, or {REPLACE} to replace it"
+        ) from error
+    for name, value in parts["average"].items():
+        average.state[name].copy_(value)
+    for name, parameter in run.base.named_parameters():
+        if name in parts["momentum"]:
+            optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(parts["momentum"][name])
+    return int(facts["step"]), sums + torch.tensor(facts["sums"], device=sums.device)
+
+
+def require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """A folder holds one run; what differs is named."""
+
+    def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+        if not isinstance(value, dict):
+            yield path, value
+            return
+        for name, part in value.items():
+            yield from flat(part, f"{path}.{name}".strip("."))
+
+    def said(key: str, old: Any, new: Any) -> str:
+        if key != "scheme":
+            return f"{key} is {old!r} there, {new!r} here"
+        laws = ", ".join(law["g"] for law in found.get("law", []))  # a card has them, a checkpoint the digest alone
+        known = f" (there g = {laws}, B = {found['design']['budget']})" if laws else ""
+        return f"the metric, its budget or design is another{known}"
+
+    there = dict(flat({"training": UNNAMED})) | dict(flat(found))
+    pairs = ((key, there.get(key), value) for key, value in flat(json.loads(json.dumps(wanted))))
+    differing = [said(key, old, new) for key, old, new in pairs if old != new]
+    if differing:
+        raise CheckpointError(
+            f"{folder} holds another run: {'; '.join(differing[:4])}. Choose another out, or {REPLACE} to replace it"
+        )
+
+
+def diverged(run: Run, step: int) -> str:
+    kept = (
+        "its last good state is kept in " + str(run.folder)
+        if (run.folder / CHECKPOINT).exists()
+        else "nothing was saved"
+    )
+    return (
+        f"the loss became NaN or infinite at step {step} (lr {run.recipe.lr}); the run is stopped, {kept}. "
+        f"Start again with a smaller lr, a longer warmup or a smaller clip, and {REPLACE}"
+    )
+
+
+@contextmanager
+def stop_signal() -> Iterator[threading.Event]:
+    """Set by Ctrl-C or SIGTERM, to finish a step and save before the run ends; a second one is not caught."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def ask(number: int, frame: Any) -> None:
+        stop.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
