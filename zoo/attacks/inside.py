@@ -35,15 +35,26 @@ def attack_inside(
 ) -> NDArray[np.int64] | None:
     """Levels of an input in the ball around `levels` with another smoothed class than the ball's, or None.
 
-    Whatever is returned lies in the ball (decided exactly) and was confirmed by a full vote. `budget` is in votes.
+    Whatever is returned lies in the ball (decided exactly) and was confirmed by a full vote. `budget` is in votes: half
+    of it goes into the search for the nearest change, wherever it is, half into moves that stay in the ball.
+
+    >>> from zoo import load_data
+    >>> smoothed, image = load("digits-l0.5-a4").smoothed(), load_data("digits").test.take([116])[0].numpy()
+    >>> (ball,) = smoothed.certify(image[None])
+    >>> attack_inside(Evaluation(smoothed), image, ball, budget=10) is None
+    True
+    >>> attack_inside(Evaluation(smoothed), image, ball_scaled(ball, Fraction(3)), budget=20) is None
+    False
     """
     if ball.radius is None or ball.everywhere:
         return None
     x = np.asarray(levels).astype(np.int64)
     passes, bound = int(budget * evaluation.scheme.samples), float(ball.radius)
-    search = Search(evaluation, x.ravel(), ball.prediction, budget=passes, bound=bound, seed=seed)
-    search.run()
-    inside = [point.levels for point in search.kept if ball.contains(x, point.levels)]
+    inside: list[NDArray[np.int64]] = []
+    for limit in (np.inf, bound):
+        search = Search(evaluation, x.ravel(), ball.prediction, budget=passes // 2, bound=limit, seed=seed)
+        search.run()
+        inside += [point.levels for point in search.kept if ball.contains(x, point.levels)]
     _, found = confirmed(evaluation.classifier, ball.prediction, inside)
     return None if found is None else found.reshape(evaluation.scheme.shape)
 

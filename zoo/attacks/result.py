@@ -29,6 +29,12 @@ class Attacked:
     `distance` is an upper bound on the metric distance d of that input (the distance itself where it is rational);
     None if no such input was found. `turned` is the class that the input gets, `changes` are its differing features,
     as (index of the feature in C,H,W order, new level). `passes` counts passes through the base.
+
+    >>> from ecm import ECM
+    >>> ball = Certificate(3, "integer", Fraction(1, 6), False, ECM.l1(2), q=4, shape=(3,))
+    >>> row = Attacked(7, 3, ball, Fraction(1, 2), 5, ((1, 4),), passes=160, seconds=0.1)
+    >>> row.ratio, row.adversarial(np.array([0, 0, 2])).tolist()
+    (3.0, [0, 4, 2])
     """
 
     idx: int

@@ -33,7 +33,7 @@ from zoo.certification.tolerance import measured_tolerance, recorded_tolerance, 
 from zoo.data import DATASETS, Dataset, load_data, load_evaluated, with_columns
 from zoo.distributed import Workers, workers
 from zoo.errors import CertifyError, DataError, ModelError
-from zoo.files import alone, write_atomically
+from zoo.files import PART, alone, write_atomically
 from zoo.folder import ABOUT, CARD, SCHEME, TABLE, VOTES
 from zoo.models import PRETRAINED, RUNS, Model, find_model, load, read_card, read_scheme, require_unchanged, update_card
 from zoo.untrusted import read_json
@@ -107,6 +107,8 @@ def certify(
     with workers(device) as here, moved_to(trained, here), kept_on_disk(folder), ExitStack() as held:
         if here.leads:
             held.enter_context(alone(folder))
+            for left in folder.glob(f".*{PART}"):  # by a process that was killed while it wrote
+                left.unlink()
         here.wait()
         classifier = trained.smoothed(batch_size=batch_size)
         recorded = recorded_tolerance(folder / VOTES)

@@ -301,8 +301,8 @@ def require_unchanged(model: Model) -> None:
     """The network in memory is that of the folder: its votes are filed under the sha256 of the weights there."""
     if not is_unchanged(model):
         raise ModelError(
-            f"{model.path} holds other weights than this model has in memory (or another precision): load it again, or "
-            "give the changed model a folder of its own with model.save(folder) and use what that returns"
+            f"{model.path} holds other weights than this model has in memory: load it again, or give the changed model "
+            "(another precision is a change, too) a folder of its own: kept = model.save(folder)"
         )
 
 

@@ -112,6 +112,13 @@ def test_the_shipped_model_cannot_be_made_perfect(tmp_path: Path) -> None:
             act()
 
 
+def test_what_a_killed_process_left_is_cleared_away(model: Model) -> None:
+    """The unfinished copy of a file has the number of a process that is gone."""
+    (model.path / ".certify.json.1.part").write_text("{")
+    certify(model, tiny_data(), progress=False)
+    assert not list(model.path.glob(".*"))
+
+
 def test_rows_without_votes_are_not_read(model: Model) -> None:
     """Where votes are kept, an image without any has no row; where none are kept, the result says so."""
     (shard,) = (model.path / "votes").glob("rank-*.rows")

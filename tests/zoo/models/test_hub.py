@@ -71,7 +71,7 @@ def test_a_model_in_another_precision_votes_and_is_kept_as_it_is(model: Model, p
     shares = changed(images)
     assert shares.shape == (5, 2)
     assert bool((shares.sum(1) <= 1).all())
-    with pytest.raises(ModelError, match="another precision"):
+    with pytest.raises(ModelError, match="another precision is a change"):
         certify(changed, tiny_data(), progress=False)
     kept = changed.save(tmp_path / precision)
     assert certify(kept, tiny_data(), limit=4, progress=False).images == 4
