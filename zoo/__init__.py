@@ -31,20 +31,19 @@ from zoo.errors import CertifyError, CheckpointError, DataError, ModelError, Tra
 
 if TYPE_CHECKING:
     from zoo.attacks import Attack, attack, read_attack, verify_model
-    from zoo.certification import Accuracy, Certification, certify, export, read_certification
+    from zoo.certification import (
+        Accuracy,
+        Certification,
+        certified_curve,
+        certify,
+        export,
+        radius_histogram,
+        read_certification,
+    )
     from zoo.data import DATASETS, Augmentation, Dataset, Table, TableSpec, load_data
     from zoo.experiments import Reproduction, reproduce
     from zoo.models import MODELS, Listing, Listings, Model, fit_estimator, list_models, load
-    from zoo.reports import (
-        Comparison,
-        Statement,
-        certified_curve,
-        compare,
-        leaderboard,
-        radius_histogram,
-        report,
-        statements,
-    )
+    from zoo.reports import Comparison, Statement, compare, leaderboard, report, statements
     from zoo.training import Recipe, train
 
 _LAZY = {
@@ -65,7 +64,7 @@ _LAZY = {
     "Table": "data",
     "TableSpec": "data",
     "attack": "attacks",
-    "certified_curve": "reports",
+    "certified_curve": "certification",
     "certify": "certification",
     "compare": "reports",
     "export": "certification",
@@ -74,7 +73,7 @@ _LAZY = {
     "list_models": "models",
     "load": "models",
     "load_data": "data",
-    "radius_histogram": "reports",
+    "radius_histogram": "certification",
     "read_attack": "attacks",
     "read_certification": "certification",
     "report": "reports",

@@ -10,8 +10,7 @@ import numpy as np
 
 from docs.programs.records import Run
 from ecm.arrays import Floats
-from zoo.reports import COLORS, INK, steps, svg
-from zoo.reports.curves import _figure
+from zoo.certification import COLORS, INK, _figure, steps, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,26 @@ from ecm.lazy import lazy
 if TYPE_CHECKING:
     from zoo.certification.accuracy import Accuracy
     from zoo.certification.certification import METHODS, Certification, Row, Unit, methods_up_to
+    from zoo.certification.curves import (
+        COLORS,
+        INK,
+        METHOD_COLORS,
+        METHOD_NAMES,
+        RULE,
+        certified_curve,
+        design_figure,
+        furthest,
+        histogram,
+        law_figure,
+        new_figure,
+        png,
+        radius_histogram,
+        radius_label,
+        steps,
+        svg,
+        whole_ticks,
+    )
     from zoo.certification.documents import export
-    from zoo.certification.pandas_rows import frame, html_table
     from zoo.certification.run import (
         certified_data,
         certify,
@@ -23,32 +41,45 @@ if TYPE_CHECKING:
         run_folder,
     )
     from zoo.certification.table import ball_text, read_ball
-    from zoo.certification.tolerance import rounded_tolerance
 
 __all__ = [
+    "COLORS",
+    "INK",
     "METHODS",
+    "METHOD_COLORS",
+    "METHOD_NAMES",
+    "RULE",
     "Accuracy",
     "Certification",
     "Row",
     "Unit",
     "ball_text",
+    "certified_curve",
     "certified_data",
     "certify",
     "chosen_radii",
+    "design_figure",
     "export",
     "find_run",
     "fitting_data",
-    "frame",
-    "html_table",
+    "furthest",
+    "histogram",
     "image_order",
     "kept_on_disk",
+    "law_figure",
     "methods_up_to",
     "moved_to",
+    "new_figure",
+    "png",
+    "radius_histogram",
+    "radius_label",
     "read_about",
     "read_ball",
     "read_certification",
-    "rounded_tolerance",
     "run_folder",
+    "steps",
+    "svg",
+    "whole_ticks",
 ]
 
 __getattr__ = lazy(
@@ -56,11 +87,11 @@ __getattr__ = lazy(
     {
         "accuracy": "Accuracy",
         "certification": "Certification METHODS Row Unit methods_up_to",
+        "curves": "COLORS INK METHOD_COLORS METHOD_NAMES RULE certified_curve design_figure furthest histogram "
+        "law_figure new_figure png radius_histogram radius_label steps svg whole_ticks",
         "documents": "export",
-        "pandas_rows": "frame html_table",
         "run": "certified_data certify chosen_radii find_run fitting_data image_order kept_on_disk moved_to read_about "
         "read_certification run_folder",
         "table": "ball_text read_ball",
-        "tolerance": "rounded_tolerance",
     },
 )

@@ -365,7 +365,7 @@ class Certification:
         >>> len(radii) == len(accuracy), bool((np.diff(accuracy) <= 0).all())
         (True, True)
         """
-        from zoo.reports import steps
+        from zoo.certification.curves import steps
 
         return steps(self, method)
 
@@ -376,7 +376,7 @@ class Certification:
         >>> read_certification("digits-l0.5-a4").plot().axes[0].get_ylabel()
         'certified accuracy (%)'
         """
-        from zoo.reports import certified_curve
+        from zoo.certification.curves import certified_curve
 
         return certified_curve(self)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from smoothing import Jitter, Record, SmoothedClassifier, measure_jitter
+from smoothing import Record, SmoothedClassifier
 from zoo.data import Dataset
 from zoo.distributed import Workers
 from zoo.errors import CertifyError
+from zoo.models import jitter_on, rounded_tolerance
 
 _IMAGES = 8  # whose logits are evaluated in many ways
 _REPEATED = 256  # votes that are cast once more
@@ -31,11 +30,6 @@ def measured_tolerance(classifier: SmoothedClassifier, data: Dataset, order: NDA
     return here.total(found)[0]
 
 
-def rounded_tolerance(classifier: SmoothedClassifier, images: Tensor) -> float:
-    """What the jitter of the logits on these images asks for, rounded up to a power of ten, and 1e-6 at least."""
-    return 10.0 ** math.ceil(math.log10(max(_jitter(classifier, images).tolerance, 1e-6)))
-
-
 def require_same_machine(
     classifier: SmoothedClassifier, data: Dataset, order: NDArray[np.int64], record: Record
 ) -> None:
@@ -47,7 +41,7 @@ def require_same_machine(
     indices, votes = record.votes()
     if set(order.tolist()) <= set(indices.tolist()):
         return  # nothing will be voted on
-    found = _jitter(classifier, data.test.take(order[:_IMAGES].tolist())).tolerance
+    found = jitter_on(classifier, data.test.take(order[:_IMAGES].tolist())).tolerance
     if found > 2 * classifier.tolerance:
         raise CertifyError(
             f"{record.path} was begun with the tolerance {classifier.tolerance:g}, but here the jitter of the logits "
@@ -65,8 +59,3 @@ def require_same_machine(
             f"{samples[differ][0]}. Another device, precision or library makes another classifier: go on where the "
             "record was begun, or choose another folder (out=...)"
         )
-
-
-def _jitter(classifier: SmoothedClassifier, images: Tensor) -> Jitter:
-    inputs = 256 if classifier.scheme.features <= 4096 else 64  # a few seconds, also where a forward pass is slow
-    return measure_jitter(classifier, images, inputs=inputs)

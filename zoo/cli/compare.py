@@ -37,8 +37,8 @@ def compare(
     else:
         typer.echo(repr(found))
     if plot is not None:  # last: a place that cannot be written does not cost the table
+        from zoo.certification import certified_curve, png, svg
         from zoo.files import write_atomically
-        from zoo.reports import certified_curve, png, svg
 
         figure = certified_curve(found.runs)
         write_atomically(plot, svg(figure).encode() if plot.suffix == ".svg" else png(figure))

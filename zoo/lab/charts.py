@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from zoo.certification import COLORS, INK, RULE
 from zoo.lab.results import ContinuousLaw, Radii, Splits
 from zoo.lab.verdict import Points, Verdict
-from zoo.reports import COLORS, INK, RULE
 
 Options = dict[str, Any]
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from zoo.models.model import NOISE_MEMORY, Model, read_scheme, require_unchanged, update_card, write_model
     from zoo.models.networks import MODELS, Base, build_network, default_model, require_fit
     from zoo.models.places import PRETRAINED, RUNS, find_model, model_folders, read_card
+    from zoo.models.tolerance import jitter_on, rounded_tolerance
 
 __all__ = [
     "MODELS",
@@ -29,6 +30,7 @@ __all__ = [
     "find_model",
     "fit_estimator",
     "is_estimator",
+    "jitter_on",
     "list_models",
     "load",
     "model_folders",
@@ -36,6 +38,7 @@ __all__ = [
     "read_scheme",
     "require_fit",
     "require_unchanged",
+    "rounded_tolerance",
     "unsmoothed_accuracy",
     "update_card",
     "write_model",
@@ -50,5 +53,6 @@ __getattr__ = lazy(
         "model": "Model NOISE_MEMORY read_scheme require_unchanged update_card write_model",
         "networks": "Base MODELS build_network default_model require_fit",
         "places": "PRETRAINED RUNS find_model model_folders read_card",
+        "tolerance": "jitter_on rounded_tolerance",
     },
 )

@@ -224,14 +224,14 @@ class Listings(list[Listing]):
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        from zoo.certification import html_table
+        from zoo.frames import html_table
 
         rows = self.table()
         return html_table(rows[0], rows[1:]) if rows else "<p>No models.</p>"
 
     def to_pandas(self) -> DataFrame:
         """Return one row per model; accuracies are shares, nan until measured."""
-        from zoo.certification import frame
+        from zoo.frames import frame
 
         rows = [model.row() for model in self]
         return frame(rows, list(rows[0]) if rows else ["name"])

@@ -176,7 +176,7 @@ class Model(nn.Module):
         """Measured once for each device and precision, and rounded up to a power of ten."""
         where = f"{self.device} {next((p.dtype for p in self.base.parameters()), None)}"
         if where not in self._made:
-            from zoo.certification import rounded_tolerance
+            from zoo.models.tolerance import rounded_tolerance
 
             self._made[where] = rounded_tolerance(self._voting, levels[:_JITTER_IMAGES])
         return float(self._made[where])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.certification import COLORS, INK, new_figure, radius_label, svg, whole_ticks
 from zoo.models import PRETRAINED, RUNS
-from zoo.reports.curves import COLORS, INK, _figure, _label, _whole_ticks, svg
 from zoo.reports.display import down, png_address
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _address(figure: Figure) -> str:
 
 def sandwich(found: Attack, *, narrow: bool = False) -> Figure:
     """Certified accuracy by radius, and above it the accuracy under attack; the true robust accuracy lies between."""
-    figure, (axes,) = _figure(4.3 if narrow else 8.6, 3.2)
+    figure, (axes,) = new_figure(4.3 if narrow else 8.6, 3.2)
     unit, right = found.unit, [row for row in found.rows if row.correct]
     certified = np.sort(np.nan_to_num([unit.radius(row.ball) for row in right], nan=-1.0))
     attacked = np.sort([found.distance_of(row) for row in right])
@@ -90,8 +90,8 @@ def sandwich(found: Attack, *, narrow: bool = False) -> Figure:
     axes.fill_between(x, lower, upper, step="post", color=COLORS[6], alpha=0.12, linewidth=0)
     axes.step(x, upper, where="post", color=COLORS[6], linewidth=2, linestyle=(0, (5, 1.5)), label="under attack")
     axes.step(x, lower, where="post", color=COLORS[2], linewidth=2, label="certified")
-    axes.set(xlim=(0, end), ylim=(0, 102), ylabel="accuracy (%)", xlabel=_label(found))
-    _whole_ticks(axes, found)
+    axes.set(xlim=(0, end), ylim=(0, 102), ylabel="accuracy (%)", xlabel=radius_label(found))
+    whole_ticks(axes, found)
     axes.legend(frameon=False, labelcolor=INK, fontsize=9)
     return figure
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from zoo.certification import Certification, Row, certified_data
+from zoo.certification import METHOD_NAMES, Certification, Row, certified_data
 from zoo.data import Dataset, Table
 from zoo.errors import DataError
-from zoo.reports.curves import METHOD_NAMES
 from zoo.reports.display import down, png_address
 
 _MOST, _DIGITS = 24, 6

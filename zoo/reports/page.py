@@ -22,27 +22,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup, escape
 
-from zoo.certification import Certification, find_run, read_about, read_certification
+from zoo.certification import (
+    INK,
+    METHOD_COLORS,
+    METHOD_NAMES,
+    Certification,
+    certified_curve,
+    design_figure,
+    find_run,
+    furthest,
+    histogram,
+    law_figure,
+    png,
+    radius_histogram,
+    read_about,
+    read_certification,
+    steps,
+    svg,
+)
 from zoo.data import Dataset
 from zoo.errors import ModelError
 from zoo.files import write_atomically
 from zoo.folder import FIGURES, PAGE
 from zoo.models import PRETRAINED, RUNS, describe
 from zoo.reports.attack_part import attack_of, attack_section
-from zoo.reports.curves import (
-    INK,
-    METHOD_COLORS,
-    METHOD_NAMES,
-    certified_curve,
-    design_figure,
-    furthest,
-    histogram,
-    law_figure,
-    png,
-    radius_histogram,
-    steps,
-    svg,
-)
 from zoo.reports.display import down
 from zoo.reports.gallery import cut, gallery, images_of
 from zoo.reports.statement import spec_of

@@ -90,7 +90,8 @@ def test_json_is_all_that_is_printed(model: Model) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "run"), [(("certify", "model"), "_certify.certify"), (("train", "z**0.5/2"), "_train.train")]
+    ("words", "run"),
+    [(("certify", "model"), "certification.run.certify"), (("train", "z**0.5/2"), "training.loop.train")],
 )
 def test_an_interrupted_run_says_how_to_go_on(
     words: tuple[str, ...], run: str, model: Model, monkeypatch: pytest.MonkeyPatch

@@ -14,8 +14,7 @@ import pytest
 
 from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import CheckpointError, DataError, Dataset, ModelError, certify, load, report, train
-from zoo.certification import find_run, read_about
-from zoo.reports.curves import steps
+from zoo.certification import find_run, read_about, steps
 from zoo.reports.page import _curve
 
 

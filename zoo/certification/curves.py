@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ecm.arrays import Floats
-from zoo.certification import Certification
 from zoo.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from ecm.design import Design
     from zoo.attacks import Attack
+    from zoo.certification.certification import Certification
 
 
 INK, RULE = "#1f2833", "#d3d8df"  # text and axes; grid lines
@@ -39,7 +39,7 @@ METHOD_NAMES = {
 _LINES = dict.fromkeys(METHOD_COLORS, "solid")
 
 
-def _figure(
+def new_figure(
     width: float, height: float, *, rows: tuple[float, ...] = (1.0,), columns: int = 1
 ) -> tuple[Figure, list[Axes]]:
     """A figure (inches) of so many columns and of rows with these relative heights."""
@@ -78,7 +78,7 @@ def certified_curve(results: Certification | Mapping[str, Certification], *, nar
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['certified accuracy (%)', 'gain (points)']
     """
-    if isinstance(results, Certification):
+    if not isinstance(results, Mapping):
         curves = {METHOD_NAMES[m]: (results, m, METHOD_COLORS[m], _LINES[m]) for m in results.methods}
         first = results
     else:
@@ -92,9 +92,9 @@ def certified_curve(results: Certification | Mapping[str, Certification], *, nar
             name: (run, run.certificate, COLORS[(k + 2) % len(COLORS)], "solid")
             for k, (name, run) in enumerate(results.items())
         }
-    gains = isinstance(results, Certification) and len(curves) > 1
+    gains = not isinstance(results, Mapping) and len(curves) > 1
     width, height = (4.3, 3.2) if narrow else (8.6, 3.4)
-    figure, (axes, *below) = _figure(width, height + 1.1 * gains, rows=(height, 1.1) if gains else (1.0,))
+    figure, (axes, *below) = new_figure(width, height + 1.1 * gains, rows=(height, 1.1) if gains else (1.0,))
     end = furthest(*((run, method) for run, method, _, _ in curves.values()))
     top = 10 * min(10, 1 + max(int(10 * run.smoothed_accuracy.share) for run, *_ in curves.values()))
     for k, (name, (run, method, color, line)) in enumerate(curves.items()):
@@ -118,8 +118,8 @@ def certified_curve(results: Certification | Mapping[str, Certification], *, nar
         one.set_ylim(min(0.0, low) if low < -0.5 else 0, max(1.0, high))
         axes.tick_params(labelbottom=False)
     for one in (axes, *below):
-        _whole_ticks(one, first)
-    (below or [axes])[-1].set_xlabel(_label(first))
+        whole_ticks(one, first)
+    (below or [axes])[-1].set_xlabel(radius_label(first))
     figure.align_ylabels()
     return figure
 
@@ -141,12 +141,12 @@ def _last(run: Certification, method: str) -> float:
     return float(radii[-1]) if len(radii) else 0.0
 
 
-def _label(run: Certification | Attack) -> str:
+def radius_label(run: Certification | Attack) -> str:
     power = run.unit.power
     return run.unit.name if power is None or power[0] == 0 else rf"$\ell_{{{power[0]}}}$ radius"
 
 
-def _whole_ticks(axes: Axes, run: Certification | Attack) -> None:
+def whole_ticks(axes: Axes, run: Certification | Attack) -> None:
     """Features and pixels are counted in whole numbers."""
     if run.unit.power is not None and run.unit.power[0] == 0:
         from matplotlib.ticker import MaxNLocator
@@ -179,15 +179,15 @@ def radius_histogram(certification: Certification, *, narrow: bool = False) -> F
     >>> radius_histogram(read_certification(load("digits-l0.5-a4").path)).axes[0].get_ylabel()
     'images'
     """
-    figure, (axes,) = _figure(4.3 if narrow else 8.6, 3.2)
+    figure, (axes,) = new_figure(4.3 if narrow else 8.6, 3.2)
     rows = histogram(certification)
     left, width = np.array([row[0] for row in rows]), rows[0][1] - rows[0][0]
     right, wrong = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
     axes.bar(left, right, width * 0.92, align="edge", color=COLORS[2], label="right")
     if wrong.any():
         axes.bar(left, wrong, width * 0.92, bottom=right, align="edge", color=COLORS[6], label="wrong", hatch="///")
-    axes.set(xlim=(0, rows[-1][1]), xlabel=_label(certification), ylabel=certification.things)
-    _whole_ticks(axes, certification)
+    axes.set(xlim=(0, rows[-1][1]), xlabel=radius_label(certification), ylabel=certification.things)
+    whole_ticks(axes, certification)
     axes.grid(visible=False, axis="x")
     axes.legend(frameon=False, labelcolor=INK, fontsize=9)
     return figure
@@ -199,7 +199,7 @@ def design_figure(design: Design, component: int = 0, *, narrow: bool = False) -
     z, g = np.arange(q + 1) / q, profile.values(q)
     least, most = outcomes.least / design.budget, outcomes.most / design.budget
     worst = float((g - least).max())
-    figure, (axes, gap) = _figure(4.3, 6.2, rows=(1, 1)) if narrow else _figure(8.6, 3.3, columns=2)
+    figure, (axes, gap) = new_figure(4.3, 6.2, rows=(1, 1)) if narrow else new_figure(8.6, 3.3, columns=2)
     axes.fill_between(z, least, most, color=COLORS[2], alpha=0.35, linewidth=0, label="design, all pairs of levels")
     axes.plot(z, outcomes.total / np.arange(q + 1, 0, -1) / design.budget, color=COLORS[2], linewidth=1.6, label="mean")
     axes.plot(z, g, color=COLORS[1], linewidth=1.6, linestyle=(0, (4, 1.5)), label="g")
@@ -221,7 +221,7 @@ def design_figure(design: Design, component: int = 0, *, narrow: bool = False) -
 
 def law_figure(law: list[tuple[str, float]], *, narrow: bool = False) -> Figure:
     """The law of Lambda on the grid, widths pooled: (widths in levels, probability)."""
-    figure, (axes,) = _figure(4.3 if narrow else 8.6, 2.8)
+    figure, (axes,) = new_figure(4.3 if narrow else 8.6, 2.8)
     finite = [(name, share) for name, share in law if name != "inf"]
     axes.bar([name for name, _ in finite], [share for _, share in finite], 0.72, color=COLORS[2])
     if narrow:
