@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ecm.arrays import Floats, Ints
+    from ecm.arrays import Ints
     from zoo.attacks.evaluation import Evaluation
     from zoo.attacks.menu import Menu
+    from zoo.attacks.rule import Floats
 
 _KEPT = 512  # candidate moves that are followed against a rival
 _NUMBERS = 1 << 23  # effects that are computed at once

@@ -20,8 +20,9 @@ from zoo.attacks.front import Front, fronts, soft_gain
 from zoo.attacks.menu import Menu
 
 if TYPE_CHECKING:
-    from ecm.arrays import Floats, Ints
+    from ecm.arrays import Ints
     from zoo.attacks.evaluation import Change, Evaluation
+    from zoo.attacks.rule import Floats
 
 _RIVALS = 3  # the nearest to winning are attacked for, fewer if the budget is small
 _SETUP = 4  # at most one part in so many of the budget is planned for their gradients
