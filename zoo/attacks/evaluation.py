@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 import torch
 
-from ecm.arrays import Floats, Ints
-from zoo.attacks.rule import Plurality
+from ecm.arrays import Ints
+from zoo.attacks.rule import Floats, Plurality
 
 if TYPE_CHECKING:
     from torch import Tensor
