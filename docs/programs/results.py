@@ -42,7 +42,7 @@ def demo() -> str:
     ]
     scheme = result.scheme
     return (
-        f"`make demo` (digits, q = {scheme.q}, g = {_formula(run)}, B = {scheme.total} votes an image, all "
+        f"`make demo` (digits, q = {scheme.q}, g = {_formula(run)}, B = {scheme.total} votes per image, all "
         f"{result.images} test images, two CPU cores):\n\n{table(head, rows)}\n"
     )
 
@@ -56,7 +56,12 @@ def main_model() -> str:
     head = [f"certified at {result.unit.name}", "0 (smoothed)", *map(str, radii[1:])]
     rows = [
         [name, *(f"{percent(result.certified_accuracy(r, method).share)}%" for r in radii)]
-        for name, method in ((CERTIFICATES["paper"], "paper"), ("vote-aware, same votes", "vote_aware"))
+        for name, method in (
+            (CERTIFICATES["paper"], "paper"),
+            ("vote-aware, same votes", "vote_aware"),
+            ("run-off, vote-aware, same votes", "runoff_vote_aware"),
+        )
+        if method in result.methods
     ]
     cells = dict(zip(theirs.radii, theirs.row("Variable Lambda"), strict=True))
     rows.append(
@@ -66,7 +71,7 @@ def main_model() -> str:
     base = run.trained.base
     return (
         f"CIFAR-10, `{run.name}` of the package on {result.images} test images (g = {_formula(run)}, q = "
-        f"{result.scheme.q}, B = {result.scheme.total} votes an image; a network of\n"
+        f"{result.scheme.q}, B = {result.scheme.total} votes per image; a network of\n"
         f"{parameters(run.card) / 1e6:.2f} M parameters, "
         f"{effort(run)}; intervals are about ±{50 * (high - low):.0f} points). Base accuracy\n"
         f"{percent(base.share)}% on all {base.images:,} test images. The paper's WideResNet-40 with standard training, "

@@ -80,7 +80,7 @@ class Attack:
     >>> from tempfile import TemporaryDirectory
     >>> import zoo
     >>> with TemporaryDirectory() as out:
-    ...     found = zoo.attacks("digits-l0.5-a4", limit=2, budget=6, out=out, progress=False)
+    ...     found = zoo.attack("digits-l0.5-a4", limit=2, budget=6, out=out, progress=False)
     >>> found.images, found.accuracy(0).correct >= found.certified_accuracy(0).correct
     (2, True)
     """

@@ -39,10 +39,9 @@ from zoo.distributed import workers
 from zoo.errors import CertifyError, ModelError
 from zoo.files import alone, write_atomically
 from zoo.folder import ABOUT as CERTIFIED
-from zoo.folder import CARD, SCHEME
+from zoo.folder import ATTACK_ABOUT, ATTACK_TABLE, CARD, SCHEME
 from zoo.models import Model, load, read_scheme, require_unchanged
 
-TABLE, ABOUT = "attack.tsv", "attack.json"
 FORMAT = "ecm-attack-1"
 _SAME = ("weights", "scheme", "data", "certificate", "budget", "seed")
 _ROUND = 1 << 64  # denominator of distances that are not rational
@@ -102,11 +101,11 @@ def attack(
         "columns": MEANING,
     }
     with workers(device) as here, moved_to(trained, here), kept_on_disk(folder), alone(folder):
-        table = AttackTable(folder / TABLE, trained.scheme, method)
+        table = AttackTable(folder / ATTACK_TABLE, trained.scheme, method)
         rows = _known(table, folder, about) if resume else {}
         if not (folder / SCHEME).exists():
             write_atomically(folder / SCHEME, trained.scheme.to_json().encode())
-        write_atomically(folder / ABOUT, (json.dumps(about, indent=1) + "\n").encode())
+        write_atomically(folder / ATTACK_ABOUT, (json.dumps(about, indent=1) + "\n").encode())
         left = [idx for idx in order if idx not in rows]
         evaluation = Evaluation(trained.smoothed()) if left else None
         with table.start(list(rows.values())) as file, progress_bar(len(left), "attacking", progress) as advance:
@@ -127,7 +126,9 @@ def attack(
             seed,
             folder,
         )
-        write_atomically(folder / ABOUT, (json.dumps(about | {"summary": every.summary()}, indent=1) + "\n").encode())
+        write_atomically(
+            folder / ATTACK_ABOUT, (json.dumps(about | {"summary": every.summary()}, indent=1) + "\n").encode()
+        )
     return attrs.evolve(every, rows=tuple(rows[idx] for idx in order))
 
 
@@ -159,7 +160,7 @@ def _certified(
 
 def _known(table: AttackTable, folder: Path, about: dict[str, Any]) -> dict[int, Attacked]:
     """The rows of a stopped run with these very settings; an error for one with others."""
-    if not (folder / ABOUT).exists():
+    if not (folder / ATTACK_ABOUT).exists():
         return {}
     before = read_attack_about(folder)
     differ = [key for key in _SAME if before.get(key) != about[key]]
@@ -233,8 +234,8 @@ def read_attack(path: str | os.PathLike[str]) -> Attack:
     try:
         scheme = read_scheme(folder)
         if scheme.fingerprint != about["scheme"]:
-            raise ModelError(f"{folder}: {TABLE} was made under another scheme than {SCHEME}; attack again")
-        rows = AttackTable(folder / TABLE, scheme, about["certificate"]).read()
+            raise ModelError(f"{folder}: {ATTACK_TABLE} was made under another scheme than {SCHEME}; attack again")
+        rows = AttackTable(folder / ATTACK_TABLE, scheme, about["certificate"]).read()
         return Attack(
             about["model"],
             about["data"]["name"],
@@ -247,19 +248,19 @@ def read_attack(path: str | os.PathLike[str]) -> Attack:
             folder,
         )
     except (KeyError, TypeError) as error:
-        raise ModelError(f"{folder / ABOUT} is damaged ({error!r}): delete it and attack again") from error
+        raise ModelError(f"{folder / ATTACK_ABOUT} is damaged ({error!r}): delete it and attack again") from error
 
 
 def read_attack_about(folder: Path) -> dict[str, Any]:
     """`attack.json` of a folder, or an error that says what to do."""
     try:
-        about: dict[str, Any] = json.loads((folder / ABOUT).read_text())
+        about: dict[str, Any] = json.loads((folder / ATTACK_ABOUT).read_text())
     except FileNotFoundError:
-        raise ModelError(f"{folder} contains no attack: {ABOUT} is missing; run `ecm attack {folder}`") from None
+        raise ModelError(f"{folder} contains no attack: {ATTACK_ABOUT} is missing; run `ecm attack {folder}`") from None
     except (OSError, ValueError) as error:
-        raise ModelError(f"{folder / ABOUT} cannot be read ({error}): delete it and attack again") from error
+        raise ModelError(f"{folder / ATTACK_ABOUT} cannot be read ({error}): delete it and attack again") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ModelError(f"{folder / ABOUT} is not of the format {FORMAT}: delete it and attack again")
+        raise ModelError(f"{folder / ATTACK_ABOUT} is not of the format {FORMAT}: delete it and attack again")
     return about
 
 

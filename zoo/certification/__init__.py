@@ -6,7 +6,7 @@ from ecm.lazy import lazy
 
 if TYPE_CHECKING:
     from zoo.certification.accuracy import Accuracy
-    from zoo.certification.certification import METHODS, Certification, Row, Unit, methods_up_to
+    from zoo.certification.certification import METHODS, Certification, Row, Unit, chosen_certificate, methods_up_to
     from zoo.certification.curves import (
         COLORS,
         INK,
@@ -57,6 +57,7 @@ __all__ = [
     "certified_curve",
     "certified_data",
     "certify",
+    "chosen_certificate",
     "chosen_radii",
     "design_figure",
     "export",
@@ -86,7 +87,7 @@ __getattr__ = lazy(
     __name__,
     {
         "accuracy": "Accuracy",
-        "certification": "Certification METHODS Row Unit methods_up_to",
+        "certification": "Certification METHODS Row Unit chosen_certificate methods_up_to",
         "curves": "COLORS INK METHOD_COLORS METHOD_NAMES RULE certified_curve design_figure furthest histogram "
         "law_figure new_figure png radius_histogram radius_label steps svg whole_ticks",
         "documents": "export",

@@ -77,10 +77,10 @@ def certify(
 
         torchrun --nproc-per-node 8 -m zoo certify runs/cifar10-l0.5-a18
     """
-    from zoo.certification import methods_up_to
+    from zoo.certification import chosen_certificate
 
     try:
-        methods_up_to(certificate)
+        chosen_certificate(certificate, None if rule is None else rule.value)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--certificate") from error
     folder = find_model(model)

@@ -29,10 +29,10 @@ _IMAGE_HEAD = (
 def attack_of(folder: Path, about: dict[str, Any]) -> Attack | None:
     """The attack on the certified images of a run, if there is one: in its folder, or in `runs` for a shipped model."""
     from zoo.attacks import read_attack, read_attack_about
-    from zoo.folder import ABOUT
+    from zoo.folder import ATTACK_ABOUT
 
     for place in (RUNS / folder.name, folder) if folder.parent == PRETRAINED else (folder,):
-        if (place / ABOUT).exists():
+        if (place / ATTACK_ABOUT).exists():
             before = read_attack_about(place)
             same = all(before.get(key) == about[key] for key in ("weights", "scheme"))
             if same and before["data"]["test_digest"] == about["data"]["test_digest"]:

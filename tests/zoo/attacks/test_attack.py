@@ -146,7 +146,7 @@ def test_the_budget_is_kept() -> None:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> zoo.Attack:
     out = tmp_path_factory.mktemp("attack") / "digits"
-    return zoo.attacks("digits-l0.5-a4", limit=6, budget=8, out=out, progress=False)
+    return zoo.attack("digits-l0.5-a4", limit=6, budget=8, out=out, progress=False)
 
 
 def test_what_is_reported_is_true(found: zoo.Attack) -> None:
@@ -175,11 +175,11 @@ def test_what_is_reported_is_true(found: zoo.Attack) -> None:
 def test_a_stopped_attack_goes_on(found: zoo.Attack, tmp_path: Path) -> None:
     """A run killed in the middle of a row, then continued, ends with the rows of one that was not; a larger limit
     continues a smaller one."""
-    part = zoo.attacks("digits-l0.5-a4", limit=3, budget=8, out=tmp_path, progress=False)
+    part = zoo.attack("digits-l0.5-a4", limit=3, budget=8, out=tmp_path, progress=False)
     table = tmp_path / "attack.tsv"
     table.write_text(table.read_text()[:-30])
     assert len(zoo.read_attack(tmp_path).rows) == 2
-    again = zoo.attacks("digits-l0.5-a4", limit=4, budget=8, out=tmp_path, progress=False)
+    again = zoo.attack("digits-l0.5-a4", limit=4, budget=8, out=tmp_path, progress=False)
 
     def plain(rows: tuple[Attacked, ...]) -> list[Any]:
         return [(row.idx, row.distance, row.turned, row.changes, row.passes) for row in rows]
@@ -192,7 +192,7 @@ def test_a_stopped_attack_goes_on(found: zoo.Attack, tmp_path: Path) -> None:
 def test_other_settings_are_not_mixed(found: zoo.Attack) -> None:
     """Rows of another budget or seed are kept unless they are replaced on purpose."""
     with pytest.raises(ModelError, match="different settings \\(budget 8 instead of 9\\)"):
-        zoo.attacks("digits-l0.5-a4", limit=1, budget=9, out=found.folder, progress=False)
+        zoo.attack("digits-l0.5-a4", limit=1, budget=9, out=found.folder, progress=False)
 
 
 @pytest.mark.parametrize(
@@ -202,13 +202,13 @@ def test_other_settings_are_not_mixed(found: zoo.Attack) -> None:
 def test_wrong_settings(setting: dict[str, Any], message: str) -> None:
     """What makes no attack is refused before anything is loaded."""
     with pytest.raises(ECMError, match=message):
-        zoo.attacks("digits-l0.5-a4", progress=False, **setting)
+        zoo.attack("digits-l0.5-a4", progress=False, **setting)
 
 
 def test_a_model_that_is_not_certified_yet(tmp_path: Path) -> None:
     """The attack certifies the images first, into the same folder; the report then shows both."""
     model, data = tiny_model(tmp_path / "model"), tiny_data()
-    found = zoo.attacks(model, data, limit=5, budget=30, progress=False)
+    found = zoo.attack(model, data, limit=5, budget=30, progress=False)
     assert found.folder == model.path
     assert zoo.read_certification(model.path).images == 5
     text = zoo.report(model.path, data=data).read_text()

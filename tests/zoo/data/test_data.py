@@ -280,8 +280,10 @@ def test_unknown_names_and_missing_data_say_what_to_do(tmp_path: Path, monkeypat
     with pytest.raises(DataError, match="did you mean 'cifar10'"):
         load_data("cifra10")
     assert load_data("Digits").name == "digits"
-    with pytest.raises(DataError, match="data of type list"):
+    with pytest.raises(DataError, match="images are"):  # a pair is taken for (images, labels)
         load_data([1, 2])
+    with pytest.raises(DataError, match="data of type set"):
+        load_data({1, 2})
 
     def offline(*_: object, **__: object) -> None:
         raise OSError("no network")

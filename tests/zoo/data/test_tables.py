@@ -467,11 +467,11 @@ def test_the_checker_accepts_immutable_columns_and_no_larger_ball() -> None:
 
 
 def test_the_page_shows_what_was_measured() -> None:
-    """docs/howto/tables.md is written from the record by docs/tables.py."""
+    """docs/howto/tables.md is written from the record by docs/programs/tables.py."""
     import importlib.util
     import json
 
-    file = Path(__file__).parents[3] / "docs" / "tables.py"
+    file = Path(__file__).parents[3] / "docs" / "programs" / "tables.py"
     spec = importlib.util.spec_from_file_location("docs_tables", file)
     assert spec is not None
     assert spec.loader is not None
