@@ -10,7 +10,7 @@ import numpy as np
 
 from docs.programs.records import Run
 from ecm.arrays import Floats
-from zoo.certification import COLORS, INK, _figure, steps, svg
+from zoo.certification import COLORS, INK, new_figure, steps, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def _nine(text: str) -> str:
 
 def gains(curves: dict[str, dict[str, Curve]]) -> str:
     """A panel for each p, a curve for each run: what the vote-aware certificate gains, by metric distance."""
-    figure, axes = _figure(8.6, 3.6, columns=max(1, len(curves)))
+    figure, axes = new_figure(8.6, 3.6, columns=max(1, len(curves)))
     for one, (title, runs) in zip(axes, curves.items(), strict=False):
         for k, (label, (x, y)) in enumerate(runs.items()):
             one.plot(x, y, color=COLORS[(k + 1) % len(COLORS)], linewidth=1.6, label=label)
@@ -66,7 +66,7 @@ def gains(curves: dict[str, dict[str, Curve]]) -> str:
 
 def budgets(curves: dict[str, Curve], by_votes: dict[str, Curve], unit: str) -> str:
     """Certified accuracy by radius for each budget, and at a few radii against the votes an image."""
-    figure, (left, right) = _figure(8.6, 3.8, columns=2)
+    figure, (left, right) = new_figure(8.6, 3.8, columns=2)
     for k, (label, (x, y)) in enumerate(curves.items()):
         line = (0, (4, 1.5)) if label.startswith("periodic") else "solid"
         left.plot(x, y, color=COLORS[k % len(COLORS)], linestyle=line, linewidth=1.5, label=label)
