@@ -18,6 +18,7 @@ import pytest
 import ecm.allocation.allocation
 import ecm.allocation.dynamic_program
 import ecm.design
+import ecm.elementwise
 import ecm.law.continuous
 import ecm.metric.profile
 import ecm.verification.checks
@@ -149,7 +150,7 @@ def allocation_too_large(patch: Patch) -> None:
         return Allocation(found.profile, weights, found.q, found.budget, optimality=found.optimality)
 
     patch.setattr(ecm.allocation.allocation, "verify_allocation", splits_unchecked)
-    changed(patch, ecm.allocation, "allocate", more)
+    changed(patch, ecm.elementwise, "allocate", more)
 
 
 def splits_unchecked(_: Profile, weights: Any, q: int, budget: int) -> Any:
@@ -181,7 +182,7 @@ def redesigned(patch: Patch, change: Callable[[list[np.ndarray]], list[np.ndarra
         part = Outcomes.from_rows(rows, design.q, design.budget)
         return attrs.evolve(design, outcomes=(part, *design.outcomes[1:]))
 
-    changed(patch, ecm.design, "make_design", alter)
+    changed(patch, ecm.elementwise, "make_design", alter)
 
 
 def divider_moved(patch: Patch) -> None:
@@ -207,7 +208,7 @@ def design_of_another_budget(patch: Patch) -> None:
         return attrs.evolve(design, outcomes=parts)
 
     patch.setattr(Design, "verify", lambda *_: None)
-    changed(patch, ecm.design, "make_design", more)
+    changed(patch, ecm.elementwise, "make_design", more)
 
 
 # ---- noise and coupling ------------------------------------------------------------

@@ -7,7 +7,18 @@ import re
 from collections.abc import Iterable
 
 # As `zoo.DATASETS`, `zoo.MODELS` and the objectives have them, which import torch; a test holds them together.
-DATASET_NAMES = ("digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "svhn", "imagenet")
+DATASET_NAMES = (
+    "digits",
+    "mnist",
+    "fashion_mnist",
+    "cifar10",
+    "cifar100",
+    "svhn",
+    "imagenet",
+    "breast_cancer",
+    "wine",
+    "iris",
+)
 OBJECTIVE_NAMES = ("noisy", "stability", "consistency")
 MODEL_NAMES = ("small_cnn", "wide_resnet40_2", "resnet18", "resnet50", "mlp")
 

@@ -22,7 +22,7 @@ def bounds(e: Expr, lo: Fraction, hi: Fraction, *, curvature: bool = False) -> a
     """An enclosure of the smooth formula on [lo, hi], or of its second derivative; nan where none is known.
 
     >>> from ecm.formula import read
-    >>> bounds(read("sin(z) - z").expr, Fraction(1, 2), Fraction(1)) < 0
+    >>> bounds(read("sin(z) - 2*z").expr, Fraction(1, 2), Fraction(1)) < 0
     True
     """
     with precision(_BITS, TERMS):

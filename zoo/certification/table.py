@@ -67,6 +67,7 @@ def ball_text(ball: Certificate) -> str:
 def cell_text(ball: Certificate) -> str:
     """The ball as it stands in the table: with the multipliers that prove it, where it has any.
 
+    >>> import attrs
     >>> from ecm import ECM
     >>> ball = Certificate(3, "vote_aware", Fraction(1, 6), False, ECM.l1(6), q=255, shape=(3,))
     >>> cell_text(attrs.evolve(ball, multipliers=((4, 1234), (0, None)), scale=2**40))

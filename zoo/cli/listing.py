@@ -49,7 +49,7 @@ def fitted(rows: Sequence[tuple[str, ...]], columns: int = 80, flexible: int = 2
     """Yield the lines of a table that fits a terminal: the `flexible` column is cut, the first one (a name) never.
 
     >>> list(fitted([("name", "x", "g(z)"), ("a", "b", "1" * 90)], columns=20))
-    ['name  x  g(z)', 'a     b  111111111…']
+    ['name  x  g(z)', 'a     b  1111111111…']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     spare = columns - 2 * (len(widths) - 1) - (sum(widths) - widths[flexible])

@@ -91,6 +91,7 @@ def evaluated(data: Any, q: int, class_names: Sequence[str]) -> Dataset:
 def read_pairs(data: Any, q: int = 255) -> Pairs:
     """Return the images and labels of one split, in its own order.
 
+    >>> import torch
     >>> images = torch.zeros(3, 1, 2, 2)
     >>> read_pairs(torch.utils.data.TensorDataset(images, torch.tensor([0, 1, 0]))).labels.tolist()
     [0, 1, 0]

@@ -54,7 +54,7 @@ def readme_text(card: dict[str, Any]) -> str:
     """Return `README.md`: a model card with its YAML header, the measured accuracies as a `model-index`.
 
     >>> from zoo import load
-    >>> print(readme_text(load("digits-l0.5-a4").card)[:45])
+    >>> print(readme_text(load("digits-l0.5-a4").card)[:44])
     ---
     library_name: "ecm"
     pipeline_tag: "image

@@ -61,9 +61,9 @@ class Model(nn.Module):
     >>> model = zoo.load("digits-l0.5-a4")
     >>> images = zoo.load_data("digits").test.take([0, 1])
     >>> model(images).shape, model.predict(images).tolist()
-    (torch.Size([2, 10]), [0, 0])
+    (torch.Size([2, 10]), [3, 7])
     >>> [ball.prediction for ball in model.certify(images[0])]
-    [0]
+    [3]
     >>> model.name, model.classes, str(model.scheme.metric)
     ('digits-l0.5-a4', 10, 'z**(1/2)/4')
     """

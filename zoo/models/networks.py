@@ -183,6 +183,8 @@ class Base(nn.Module):
         if isinstance(shown, fx.Proxy):  # a trace has no shapes to ask for
             return
         floats = isinstance(shown, Tensor) and shown.is_floating_point()
+        if floats and not self.mean.ndim:  # one mean for all channels fits every shape
+            return
         if floats and shown.ndim == 1 + self.mean.ndim and shown.shape[1] == self.mean.shape[0]:
             return
         given = f"{shown.dtype} of shape {tuple(shown.shape)}" if hasattr(shown, "shape") else type(shown).__name__

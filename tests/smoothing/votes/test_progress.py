@@ -7,7 +7,7 @@ import pytest
 from smoothing.votes.progress import progress_bar
 
 
-def test_a_log_gets_a_line_after_half_a_minute_and_then_rarely(
+def test_a_log_gets_a_line_after_ten_seconds_and_then_rarely(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The rest at the speed so far; nothing on stdout, which belongs to results."""
@@ -17,7 +17,7 @@ def test_a_log_gets_a_line_after_half_a_minute_and_then_rarely(
         for _ in range(4):
             advance(5)
     said = capsys.readouterr()
-    assert said.err.splitlines() == ["voting: 10 of 100, 0:06:00 left", "voting: 20 of 100, 0:42:44 left"]
+    assert said.err.splitlines() == ["voting: 5 of 100, 0:06:20 left", "voting: 20 of 100, 0:42:44 left"]
     assert not said.out
 
 

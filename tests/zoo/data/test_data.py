@@ -315,7 +315,12 @@ def test_arrays_are_data_sets() -> None:
 @pytest.mark.parametrize(
     ("levels", "labels", "q", "message"),
     [
-        (np.full((4, 3), 0.3), [0, 1, 0, 1], 255, r"the value 0.3 is not v/255.* quantize\(x, 255\) rounds values"),
+        (
+            np.full((4, 3), 0.3),
+            [0, 1, 0, 1],
+            255,
+            r"the value 0.3 is not v/255.* quantize\(x, 255\) if rounding is meant",
+        ),
         (np.full((4, 3), 3.0), [0, 1, 0, 1], 255, r"the input spans 3.0..3.0; floats are v/255 in \[0,1\]"),
         (np.full((4, 3), 17), [0, 1, 0, 1], 16, r"levels run from 17 to 17, outside 0..q = 0..16"),
         (np.zeros((4, 3), int), [0, 1, 0], 255, r"labels of shape \(3,\) for 4 images"),

@@ -334,7 +334,7 @@ def test_an_interrupted_command_says_how_to_go_on(monkeypatch: pytest.MonkeyPatc
     shown = ecm("reproduce", "digits", "--out", tmp_path)
     assert shown.exit_code == 130
     assert "step 7 of 9" in shown.stderr
-    assert "go on with: ecm reproduce digits" in shown.stderr
+    assert "To resume: ecm reproduce digits" in shown.stderr
 
 
 def test_a_model_that_borrows_votes_with_the_weights_of_the_usual_one(
