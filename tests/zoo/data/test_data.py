@@ -319,7 +319,7 @@ def test_arrays_are_data_sets() -> None:
             np.full((4, 3), 0.3),
             [0, 1, 0, 1],
             255,
-            r"the value 0.3 is not v/255.* quantize\(x, 255\) if rounding is meant",
+            r"the value 0.3 is not v/255.*quantize\(x, 255\) if rounding is meant",
         ),
         (np.full((4, 3), 3.0), [0, 1, 0, 1], 255, r"the input spans 3.0..3.0; floats are v/255 in \[0,1\]"),
         (np.full((4, 3), 17), [0, 1, 0, 1], 16, r"levels run from 17 to 17, outside 0..q = 0..16"),
