@@ -272,3 +272,12 @@ def test_chunks_do_not_matter(coupling: Any, monkeypatch: pytest.MonkeyPatch) ->
     expected = Certifier(scheme, 2)(votes, levels)
     monkeypatch.setattr("smoothing.certificates.touch._CELLS", 30)
     assert Certifier(scheme, 2)(votes, levels) == expected
+
+
+def test_a_bound_without_the_features_that_cost_one_ends_at_one() -> None:
+    """They are left out of the prices, so a ball must end before any of them changes; else nothing is cut."""
+    fixed = ECM.grouped([ECM.from_expr("z/4"), ECM.from_expr("sign(z)")])
+    for metric, limit in ((fixed, Fraction(1)), (ECM.from_expr("z/4"), Fraction(3, 2))):
+        aware = VoteAware(Scheme(metric.design(16, q=4), (2,)))
+        assert aware.limited(Fraction(3, 2)) == limit
+        assert aware.limited(Fraction(1, 2)) == Fraction(1, 2)
