@@ -143,7 +143,7 @@ def test_only_finished_and_whole_runs_are_kept(results: Any, tmp_path: Path) -> 
 
 
 def test_what_was_tried_in_training_is_shown(results: Any, tmp_path: Path) -> None:
-    """One row an entry of recipe.json; what was not measured stays empty."""
+    """One row per entry of recipe.json; what was not measured stays empty."""
     shutil.copytree(RECORDS / "digits", tmp_path / "digits")
     tried = [{"what": "clipping", "epochs": 2, "lr": 0.1, "base_accuracy": 0.4321, "images": 2000, "note": "kept"}]
     (tmp_path / "recipe.json").write_text(json.dumps(tried))

@@ -55,7 +55,7 @@ class Workers:
         return self.rank == 0
 
     def share(self, batch: Tensor) -> Tensor:
-        """Our part of something that has one entry an image of the whole batch."""
+        """Our part of something that has one entry per image of the whole batch."""
         return batch[self.rank :: self.world]
 
     def total(self, *counts: float) -> list[float]:

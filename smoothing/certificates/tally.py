@@ -35,7 +35,7 @@ class Tally:
         array = checked_votes(votes, classes)
         worth = np.ones(len(array), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
         if worth.shape != array.shape:
-            raise VoteError(f"{len(array)} votes for {len(worth)} weighted samples: one vote a sample is needed")
+            raise VoteError(f"{len(array)} votes for {len(worth)} weighted samples: one vote per sample is needed")
         sure = array != unsure_code(array)
         counts = np.zeros(classes, dtype=np.int64)
         np.add.at(counts, array[sure], worth[sure])
@@ -80,7 +80,7 @@ def checked_votes(votes: ArrayLike, classes: int) -> NDArray[np.unsignedinteger]
     if array.dtype not in (np.uint8, np.uint16):
         raise VoteError(f"votes of dtype {array.dtype}: store classes as uint8, or as uint16 above 255 classes")
     if array.ndim != 1 or not len(array):
-        raise VoteError(f"votes of shape {array.shape}: give the votes of one image, one entry a sample")
+        raise VoteError(f"votes of shape {array.shape}: give the votes of one image, one entry per sample")
     if not 2 <= classes <= unsure_code(array):
         raise VoteError(f"classes = {classes}: votes of dtype {array.dtype} hold 2..{unsure_code(array)} classes")
     wrong = (array >= classes) & (array != unsure_code(array))

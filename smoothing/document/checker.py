@@ -4,7 +4,7 @@
 
 CERTIFICATE is the document of one image, FACTS what its scheme shares with all images (design rows, offsets, costs),
 VOTES the raw votes (one or two bytes each, little-endian; for a run-off packed rankings, four bytes each), LEVELS the
-raw image (four bytes a level, little-endian).
+raw image (four bytes per level, little-endian).
 Every line printed is a claim that was recomputed; a line that starts with "on trust" was not. Exit code 0: the
 certificate holds; 1: it does not, or cannot be checked.
 

@@ -105,7 +105,7 @@ def vote_bytes(votes: ArrayLike) -> bytes:
 
 
 def level_bytes(levels: ArrayLike) -> bytes:
-    """The image as the checker reads it: four bytes a level, little-endian, in C order.
+    """The image as the checker reads it: four bytes per level, little-endian, in C order.
 
     >>> level_bytes([1, 2])
     b'\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00'

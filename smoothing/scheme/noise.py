@@ -101,7 +101,7 @@ class Noise:
         """As `inputs`, but image n at its own `samples[n]`, for training: float32 [N, planes * shape[0], ...]."""
         flat, wanted = self._flat(x), self.indices(samples)
         if len(flat) != len(wanted):
-            raise InputError(f"{len(wanted)} samples for {len(flat)} images: paired takes one sample an image")
+            raise InputError(f"{len(wanted)} samples for {len(flat)} images: paired takes one sample per image")
         return self._shown_at(flat, wanted, channels_last)
 
     def indices(self, samples: Sequence[int] | Tensor) -> Tensor:

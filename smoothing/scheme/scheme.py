@@ -178,7 +178,7 @@ class Scheme:
 
     @property
     def sites(self) -> int:
-        """How many offsets (or permutations) are drawn: one a feature, or one a pixel."""
+        """How many offsets (or permutations) are drawn: one per feature, or one per pixel."""
         return self.features // self.shape[0] if self.pixel else self.features
 
     @cached_property

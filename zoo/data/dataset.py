@@ -260,7 +260,7 @@ def checked_levels(levels: Any, labels: Any, q: int, name: str) -> tuple[Tensor,
             "levels.transpose(0, 3, 1, 2), or (0, 1, 3, 2) if the last axis is a width"
         )
     if labels.shape != levels.shape[:1]:
-        raise DataError(f"data {name!r}: labels of shape {labels.shape} for {len(levels)} images; give one an image")
+        raise DataError(f"data {name!r}: labels of shape {labels.shape} for {len(levels)} images; give one per image")
     if not len(levels):
         raise DataError(f"data {name!r}: no images; give at least one of each class, for training and for testing")
     if int(levels.min()) < 0 or int(levels.max()) > q:
@@ -277,7 +277,7 @@ def _numbers(values: Any, what: str, name: str, q: int) -> np.ndarray[Any, Any]:
     try:
         array = values.cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     except (ValueError, TypeError) as error:  # rows of different lengths
-        raise DataError(f"data {name!r}: the {what} are no array ({error}); give integers, one row an image") from error
+        raise DataError(f"data {name!r}: the {what} are no array ({error}); give integers, one row per image") from error
     if array.dtype.kind in "iu" or (array.dtype.kind == "b" and what == "labels"):
         return array
     if what == "levels" and array.dtype.kind == "f" and array.size:

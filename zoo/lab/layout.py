@@ -11,7 +11,7 @@ from zoo.lab.results import LARGEST_BUDGET, LEAST_SECOND, LEVELS, Inputs
 
 EXAMPLES = ("z**0.5/18", "z/4", "log(1+z)/8", "Min(z, 0.1)/2", "1 - exp(-3*z)", "sign(z)/25")
 BAD_EXAMPLES = ("z**2/3", "sin(3*z)")
-RATE = 2000  # forward passes a second until somebody types another number
+RATE = 2000  # forward passes per second until somebody types another number
 
 _TITLE = (
     "<h1>ecm lab</h1><p>Type g. See whether d(x, y) = Σ g(|xᵢ − yᵢ|) is a metric that can be certified, and what that "
@@ -92,7 +92,7 @@ class Layout:
                 _heading("Budget")
                 self.reset = ui.button("back to the default", color=None).props("flat dense no-caps data-testid=reset")
                 self.reset.classes("link")
-            self.budget = ui.number(min=1, max=LARGEST_BUDGET, precision=0, label="B: forward passes an image")
+            self.budget = ui.number(min=1, max=LARGEST_BUDGET, precision=0, label="B: forward passes per image")
             self.budget.props("dense outlined debounce=300 data-testid=budget")
             self.budget_slider = _slider("budget-slider", "budget B, logarithm", (0, log10(LARGEST_BUDGET), 0.01), 3)
             self.kind = _toggle({"aperiodic": "aperiodic", "periodic": "periodic"}, "kind").props("spread")

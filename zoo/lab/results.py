@@ -102,7 +102,7 @@ def quantized_law(formula: str, q: int) -> tuple[tuple[str, float], ...]:
 
 @lru_cache(maxsize=256)
 def default_budget(formula: str, q: int) -> int:
-    """The library's default for the metric, in forward passes an image; at most the largest budget of the page."""
+    """The library's default for the metric, in forward passes per image; at most the largest budget of the page."""
     from ecm.design import default_budget as default
 
     metric = metric_of(formula, q)

@@ -29,7 +29,7 @@ class Comparison:
     left_out: int
 
     def rows(self) -> list[dict[str, Any]]:
-        """One run a row, as plain data; accuracies are shares of the images, `votes` forward passes an image."""
+        """One run per row, as plain data; accuracies are shares of the images, `votes` forward passes per image."""
         return [
             {
                 "run": name,

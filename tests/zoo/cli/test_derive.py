@@ -77,7 +77,7 @@ def test_a_design_is_built_when_asked() -> None:
 
 
 def test_several_formulas_are_channels() -> None:
-    """One formula a channel; equal ones share a component, a zero is allowed."""
+    """One formula per channel; equal ones share a component, a zero is allowed."""
     found = data("derive", "sqrt(z)/18", "0", "sqrt(z)/18", "--q", "16", "--budget", "400")
     assert [(c["g"], c["groups"]) for c in found["components"]] == [("z**(1/2)/18", [0, 2]), ("0", [1])]
     assert found["components"][1]["allocation"]["infinite"] == 400
