@@ -35,7 +35,10 @@ def first() -> str:
     run = read_run(PRETRAINED / f"{MAIN}-l0.5-a18")
     result = run.certification
     changes = 4
-    share = sum(row.correct and ([*row.balls.values()][-1].features() or 0) >= changes for row in result.rows) / result.images
+    share = (
+        sum(row.correct and ([*row.balls.values()][-1].features() or 0) >= changes for row in result.rows)
+        / result.images
+    )
     return (
         f"One number: on {result.images} CIFAR-10 test images, the packaged model classifies "
         f"{percent(result.smoothed_accuracy.share)}% correctly, and for **{percent(share)}%** it also\nproves that "

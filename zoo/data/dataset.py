@@ -277,7 +277,9 @@ def _numbers(values: Any, what: str, name: str, q: int) -> np.ndarray[Any, Any]:
     try:
         array = values.cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     except (ValueError, TypeError) as error:  # rows of different lengths
-        raise DataError(f"data {name!r}: the {what} are no array ({error}); give integers, one row per image") from error
+        raise DataError(
+            f"data {name!r}: the {what} are no array ({error}); give integers, one row per image"
+        ) from error
     if array.dtype.kind in "iu" or (array.dtype.kind == "b" and what == "labels"):
         return array
     if what == "levels" and array.dtype.kind == "f" and array.size:

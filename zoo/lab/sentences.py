@@ -15,7 +15,7 @@ HEADLINES = {
     "unreadable": "Not a formula",
     "undecided": "Undecided",
 }
-_RULE = "g must be 0 at 0, concave, nowhere decreasing, and at most 1 on [0, 1]: √z/18 is, written z**0.5/18."
+_RULE = "g must be 0 at 0, concave, non-decreasing and at most 1 on [0, 1]. An example is √z/18, written z**0.5/18."
 _SYMBOLS = {"<=": "≤", ">=": "≥"}
 
 
@@ -37,7 +37,9 @@ def why(verdict: Verdict) -> Markup:
         )
         table = Markup("<table class='proof'><tbody>{}</tbody></table>").format(rows)
         if verdict.answer == "grid":
-            said = "Between the levels it is open, so Λ has no continuous law; a certificate needs the levels alone."
+            said = (
+                "It is not proven between the levels, so Λ has no continuous law. A certificate needs only the levels."
+            )
             table += Markup("<p class='note'>{} {}</p>").format(said, verdict.explanation)
         return table
     parts = [Markup("<p>{}</p>").format(pretty(verdict.explanation).replace("`", ""))]
@@ -84,7 +86,7 @@ def promise(found: Radii) -> Markup:
     ball = found.integer
     if ball.radius is None:
         return Markup(
-            "<b>Nothing is certified.</b> With {:,} votes against {:,} another class is predicted (a tie is lost)."
+            "<b>Nothing is certified.</b> With {:,} votes against {:,}, another class is predicted (a tie counts as lost)."
         ).format(own, rival)
     if found.power is not None and found.power[0] == 0:
         within = Markup("differs from this one in at most <b>{}</b> features").format(size(ball, found))
@@ -92,9 +94,9 @@ def promise(found: Radii) -> Markup:
         within = Markup("lies within {} distance <b>{}</b> of this one").format(unit(found), size(ball, found))
     else:
         within = Markup("lies within distance <b>{}</b> of this one in this metric").format(size(ball, found))
-    text = Markup("Every image that {} keeps its class.").format(within)
+    text = Markup("Every image that {} has the same predicted class.").format(within)
     if ball.features and (found.power is None or found.power[0] != 0):
-        text += Markup(" For instance, any {:,} of its {:,} features may take any values.").format(
+        text += Markup(" For example, any {:,} of its {:,} features may take any values.").format(
             ball.features, found.features
         )
     return text

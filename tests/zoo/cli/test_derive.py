@@ -217,7 +217,7 @@ def test_a_budget_that_shows_nothing_is_said_to() -> None:
     """B g(1/q) < 1: not one divider fits, and the least budget with one is named."""
     for command in ("derive", "allocate"):
         shown = " ".join(run(command, "z**0.5/18", "--budget", "10").output.split())
-        assert "Warning: No width fits B = 10: all outcomes are infinite" in shown
+        assert "Warning: B = 10 is too small: all outcomes are infinite" in shown
         assert "from B = 288 on" in shown
     assert "Warning" not in run("derive", "z**0.5/18", "--budget", "288").output
     assert "Warning" not in run("derive", "0", "--budget", "10").output
