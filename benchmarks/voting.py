@@ -174,7 +174,7 @@ def section(found: dict[str, Any]) -> str:
     return joined(
         f"""The network of `{found["network"]}` under the paper's scheme (periodic, B = {1000 * ALPHA:,}):
         {found["images"]} CIFAR-10 test images at the same {found["samples"]:,} samples. The plain loop is what the
-        paper describes: 2 images x 128 samples per batch, noise in floats, gradients not disabled. The bare forward pass
+        paper describes: 2 images x 128 samples per batch, float noise, gradients not disabled. The bare forward pass
         is the network as it was trained, in inference mode, on inputs made before; *tuned* is what can be had by hand:
         norms folded into convolutions, channels last, a batch per thread. Both at the best of several batch sizes;
         {short(found["flops"] / 1e6)} million operations per sample.""",

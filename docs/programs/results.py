@@ -42,8 +42,8 @@ def first() -> str:
     return (
         f"One number: on {result.images} CIFAR-10 test images, the packaged model classifies "
         f"{percent(result.smoothed_accuracy.share)}% correctly, and for **{percent(share)}%** it also\nproves that "
-        f"changing any {changes} of the {prod(result.scheme.shape):,} values of the image, by any amount, does not change "
-        f"the class.\n"
+        f"changing any {changes} of the {prod(result.scheme.shape):,} values of the image, by any amount, does not "
+        f"change the class.\n"
     )
 
 

@@ -73,8 +73,8 @@ def check_formulas(count: int, dataset: str) -> None:
     known = known_size(dataset)
     if count > 1 and known is not None and count != known[0]:
         raise SettingError(
-            f"{count} formulas were given, but the first axis of {dataset} (channels or columns) has length {known[0]}; "
-            f"write one formula for all features, or {known[0]} formulas"
+            f"{count} formulas were given, but the first axis of {dataset} (channels or columns) has length "
+            f"{known[0]}; write one formula for all features, or {known[0]} formulas"
         )
 
 

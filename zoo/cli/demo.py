@@ -30,8 +30,8 @@ def demo(
     """
     began = time.monotonic()
     announce(
-        f"The demo trains a small network on {DATASET}, certifies 359 test images with {BUDGET} votes each and writes a "
-        "report. It takes about a minute on two CPU cores; finished steps are not repeated."
+        f"The demo trains a small network on {DATASET}, certifies 359 test images with {BUDGET} votes each and writes "
+        "a report. It takes about a minute on two CPU cores; finished steps are not repeated."
     )
     from rich.console import Console
 

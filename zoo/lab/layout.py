@@ -18,25 +18,25 @@ _TITLE = (
     "predictions can be certified, and what a certificate costs.</p>"
 )
 _OUTCOMES = (
-    "A list of B outcomes replaces the random width Λ. At most B·g(z) of them may separate two values at distance z; ε* "
-    "is the largest gap that remains."
+    "A list of B outcomes replaces the random width Λ. At most B·g(z) of them may separate two values at distance z; "
+    "ε* is the largest gap that remains."
 )
 _LAW = (
-    "Λ is the random width of the bins in which the network sees a feature. Two values at distance z fall into different "
-    "bins with probability exactly g(z)."
+    "Λ is the random width of the bins in which the network sees a feature. Two values at distance z fall into "
+    "different bins with probability exactly g(z)."
 )
 _NOISE = (
     "For each feature the network sees the two ends of its bin, lower and upper. Where Λ = ∞ they are 0 and 1, and the "
     "feature is hidden."
 )
 _COUPLING = (
-    "The guarantee allows any choice of the features that are shown together. With independent offsets, as published, a "
-    "sample has clumps and holes. The spread coupling, the default of this library, shows a lattice over the whole image. "
-    "Hidden features are grey."
+    "The guarantee allows any choice of the features that are shown together. With independent offsets, as published, "
+    "a sample has clumps and holes. The spread coupling, the default of this library, shows a lattice over the whole "
+    "image. Hidden features are grey."
 )
 _VOTES = (
-    "The network votes at all B samples. The vote counts determine the radius within which the class with the most votes "
-    "cannot change."
+    "The network votes at all B samples. The vote counts determine the radius within which the class with the most "
+    "votes cannot change."
 )
 _COST = "Certifying an image takes B forward passes, whatever the image is."
 

@@ -207,8 +207,8 @@ class Lab:
             except TooSlow:
                 kind = "periodic"
                 said = (
-                    f"The search found no aperiodic design of B = {budget:,} outcomes within {LONG:g} s. At such a budget "
-                    "the periodic allocation is close to g as well; the pictures below use it."
+                    f"The search found no aperiodic design of B = {budget:,} outcomes within {LONG:g} s. At such a "
+                    "budget the periodic allocation is close to g as well; the pictures below use it."
                 )
             page.design_note.content = note(said)
             self._show_splits(wanted.kind)

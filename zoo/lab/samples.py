@@ -14,6 +14,7 @@ from ecm.design import Kind
 from zoo.lab.results import SHAPES, Inputs, design_of
 
 if TYPE_CHECKING:
+    from ecm.design import Design
     from smoothing.scheme import Noise, Scheme
 
 Levels = NDArray[np.int64]
@@ -57,12 +58,10 @@ def picture(name: str, q: int) -> Levels:
 
 
 @lru_cache(maxsize=4)
-def _noise(
-    formula: str, q: int, budget: int, kind: Kind, name: str, coupling: Literal["independent", "spread"]
-) -> Noise:
+def _noise(design: Design, name: str, coupling: Literal["independent", "spread"]) -> Noise:
     from smoothing.scheme import Noise, Scheme
 
-    return Noise(Scheme(design_of(formula, q, budget, kind), SHAPES[name], coupling=coupling))
+    return Noise(Scheme(design, SHAPES[name], coupling=coupling))
 
 
 def _bins(noise: Noise, levels: Levels, samples: tuple[int, ...]) -> tuple[Levels, Levels]:
@@ -91,7 +90,8 @@ def _middle(noise: Noise, levels: Levels, sample: int) -> tuple[Levels, float]:
 def seen(inputs: Inputs, budget: int, kind: Kind) -> Seen:
     """Return the picture at the samples first, first + 1, ... (modulo B), under a design of that kind."""
     q, levels = inputs.q, picture(inputs.picture, inputs.q)
-    noise = {name: _noise(inputs.formula, q, budget, kind, inputs.picture, name) for name in COUPLINGS}
+    design = design_of(inputs.formula, q, budget, kind)
+    noise = {name: _noise(design, inputs.picture, name) for name in COUPLINGS}
     samples = tuple((inputs.first + t) % budget for t in range(min(SAMPLES, budget)))
     lower, upper = _bins(noise["spread"], levels, samples)
     shown = float(((lower > 0) | (upper < 2 * q)).mean())

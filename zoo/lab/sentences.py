@@ -86,7 +86,7 @@ def promise(found: Radii) -> Markup:
     ball = found.integer
     if ball.radius is None:
         return Markup(
-            "<b>Nothing is certified.</b> With {:,} votes against {:,}, another class is predicted (a tie counts as lost)."
+            "<b>Nothing is certified.</b> With {:,} votes against {:,}, another class is predicted (a tie is lost)."
         ).format(own, rival)
     if found.power is not None and found.power[0] == 0:
         within = Markup("differs from this one in at most <b>{}</b> features").format(size(ball, found))
