@@ -49,7 +49,7 @@ Batch = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
 def load_cifar10(root: Path | None = None) -> Dataset:
-    """From `cifar-10-batches-bin` or `cifar-10-batches-py`, whichever lies under the root, or downloaded."""
+    """Load `cifar-10-batches-bin` or `cifar-10-batches-py`, whichever lies under the root, or downloaded."""
     root = data_root(root)
     binary, python = root / "cifar-10-batches-bin", root / "cifar-10-batches-py"
     if not binary.is_dir() and not python.is_dir():
@@ -62,7 +62,7 @@ def load_cifar10(root: Path | None = None) -> Dataset:
 
 
 def load_cifar100(root: Path | None = None) -> Dataset:
-    """From `cifar-100-python`, with the 100 fine labels; downloaded if it is not there."""
+    """Load `cifar-100-python` with the 100 fine labels; download it if it is missing."""
     root = data_root(root)
     folder = root / "cifar-100-python"
     if not folder.is_dir():

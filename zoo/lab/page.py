@@ -188,7 +188,7 @@ class Lab:
             page.accepted.classes(remove="stale")
 
     async def _search(self, wanted: Inputs) -> AsyncGenerator[None]:
-        """The design, which may take seconds, and the noise that it makes."""
+        """Yield the design, which may take seconds, and the noise that it makes."""
         page, formula, q, ask = self.page, wanted.formula, wanted.q, self._slow
         heads = (page.design_head, page.noise_head)
         for head in heads:

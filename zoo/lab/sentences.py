@@ -20,14 +20,14 @@ _SYMBOLS = {"<=": "≤", ">=": "≥"}
 
 
 def pretty(text: str) -> str:
-    """Inequality signs as one prints them."""
+    """Return the text with printed inequality signs."""
     for plain, sign in _SYMBOLS.items():
         text = text.replace(plain, sign)
     return text
 
 
 def why(verdict: Verdict) -> Markup:
-    """The proof as a table, or the explanation of a refusal with the place in the formula."""
+    """Return the proof as a table, or the explanation of a refusal with the place in the formula."""
     if verdict.accepted:
         rows = Markup("").join(
             Markup("<tr><td class='tick'>✓</td><th>{}</th><td>{}</td><td>{}</td></tr>").format(
@@ -54,7 +54,7 @@ def why(verdict: Verdict) -> Markup:
 
 
 def table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Markup:
-    """A plain table."""
+    """Return a plain table."""
     top = Markup("").join(Markup("<th>{}</th>").format(name) for name in head)
     body = Markup("").join(
         Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row))
@@ -64,7 +64,7 @@ def table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Markup:
 
 
 def unit(found: Radii) -> Markup:
-    """The unit of the radii: ℓ_p where g is a power."""
+    """Return the unit of the radii: ℓ_p where g is a power."""
     if found.power is None:
         return Markup("in d")
     p, _ = found.power
@@ -72,7 +72,7 @@ def unit(found: Radii) -> Markup:
 
 
 def size(ball: Ball, found: Radii) -> str:
-    """The radius of a ball in its unit, rounded down: what is printed is certified."""
+    """Return the radius of a ball in its unit, rounded down: what is printed is certified."""
     if ball.radius is None:
         return "none"
     if found.power is not None and ball.lp is not None:
@@ -81,7 +81,7 @@ def size(ball: Ball, found: Radii) -> str:
 
 
 def promise(found: Radii) -> Markup:
-    """What the integer certificate says, in words."""
+    """Return what the integer certificate says, in words."""
     own, rival = found.votes
     ball = found.integer
     if ball.radius is None:
@@ -103,7 +103,7 @@ def promise(found: Radii) -> Markup:
 
 
 def certificates(found: Radii) -> Markup:
-    """Both certificates: the radius in the metric, and in the unit people ask for."""
+    """Return both certificates: the radius in the metric, and in the unit people ask for."""
     rows = []
     for name, ball in (("paper’s formula", found.paper), ("integer", found.integer)):
         inside = "—" if ball.radius is None else f"{'≤' if ball.closed else '<'} {down(float(ball.radius))}"
@@ -118,7 +118,7 @@ def certificates(found: Radii) -> Markup:
 
 
 def duration(seconds: float) -> str:
-    """A time as one says it.
+    """Return a time as one says it.
 
     >>> duration(0.0123), duration(75), duration(200_000)
     ('12 ms', '1.2 min', '2.3 days')
@@ -130,5 +130,5 @@ def duration(seconds: float) -> str:
 
 
 def note(text: str) -> Markup:
-    """A short remark."""
+    """Return a short remark."""
     return Markup("<p class='note'>{}</p>").format(escape(text)) if text else Markup("")
