@@ -179,13 +179,8 @@ class Record:
         return cls(folder, Header.from_json((folder / _HEADER).read_text(errors="replace")))
 
     def read(self) -> NDArray[np.void]:
-<<<<<<< HEAD
         """Return all finished rows of all ranks, by image index; the fields are those of `header.dtype`."""
-        files = sorted(self.path.glob(_SHARD.replace("{:05d}", "*")))
-=======
-        """All finished rows of all ranks, by image index; the fields are those of `header.dtype`."""
         files = [*self._packed(), *sorted(self.path.glob(_SHARD.replace("{:05d}", "*")))]
->>>>>>> main
         rows = np.concatenate([np.zeros(0, self.header.dtype), *(self._rows(file) for file in files)])
         rows = rows[np.argsort(rows["index"], kind="stable")]
         twice = rows["index"][1:][rows["index"][1:] == rows["index"][:-1]]

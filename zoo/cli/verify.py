@@ -103,8 +103,10 @@ def verify(
 def _time(quick: bool, minutes: float | None) -> str:
     """Return how long the checks of a metric usually take (measured for z**0.5/18 on one CPU core)."""
     if quick:
-        return "usually VQUICK"
-    return "usually VFULL (--quick: VQUICK)" + ("" if minutes is None else f", no new check after {minutes:g} minutes")
+        return "usually about ten seconds"
+    return "usually half a minute (--quick: about ten seconds)" + (
+        "" if minutes is None else f", no new check after {minutes:g} minutes"
+    )
 
 
 def show(report: Report, console: object) -> None:
