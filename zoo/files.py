@@ -21,7 +21,7 @@ from zoo.untrusted import read_json
 
 FORMAT = "ecm-checkpoint-1"
 PART = ".part"  # what a killed process may leave behind
-_ADVICE = "delete it to begin the run anew (resume=False, --no-resume, does the same)"
+_ADVICE = "delete it to start the run again (resume=False, --no-resume, does the same)"
 
 
 @contextmanager

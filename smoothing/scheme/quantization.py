@@ -89,7 +89,7 @@ def _tensor(x: Images) -> Tensor:
     try:
         array = np.ascontiguousarray(x)
     except ValueError as error:
-        raise InputError(f"the input is no array ({error}): give images of one shape") from error
+        raise InputError(f"the input is not an array ({error}): give images of one shape") from error
     if array.dtype.kind not in "biuf":
         raise InputError(f"an array of dtype {array.dtype}: give integer levels, or float32/float64 values in [0,1]")
     if array.dtype == np.uint64:

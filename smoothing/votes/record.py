@@ -302,7 +302,7 @@ def _in_words(write: Callable[_P, _R]) -> Callable[_P, _R]:
         except OSError as error:
             raise RecordError(
                 f"{error.filename or 'the record'} could not be written: {error.strerror or error}. Finished images "
-                "are kept; make room or choose another folder, then run the same call again to go on"
+                "are kept; free some space or choose another folder, then run the same call again to resume"
             ) from error
 
     return call

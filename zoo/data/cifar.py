@@ -94,7 +94,7 @@ def _joined(batches: list[Batch]) -> Batch:
 def _read_binary(path: Path, md5: str) -> Batch:
     content = read_checked(path, md5)
     if len(content) % RECORD:
-        raise DataError(f"{path}: {len(content)} bytes are no whole number of records of {RECORD} bytes")
+        raise DataError(f"{path}: {len(content)} bytes is not a whole number of records of {RECORD} bytes")
     records = np.frombuffer(content, np.uint8).reshape(-1, RECORD)
     return records[:, 1:].reshape(-1, 3, 32, 32).copy(), records[:, 0].astype(np.int64)
 

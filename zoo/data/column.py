@@ -86,7 +86,7 @@ class Column:
         if self.kind == "numeric":
             if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low <= self.high):
                 raise DataError(
-                    f"column {self.name!r}: the limits {self.low!r}..{self.high!r} are no interval; write "
+                    f"column {self.name!r}: the limits {self.low!r}..{self.high!r} are not an interval; write "
                     f"limits={{{self.name!r}: (low, high)}} with two finite numbers, low < high"
                 )
             if self.steps < 1:
@@ -123,7 +123,7 @@ class Column:
             numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"column {self.name!r} holds something that is no number ({error}): declare it with "
+                f"column {self.name!r} contains something that is not a number ({error}): declare it with "
                 f"kinds={{{self.name!r}: 'categorical'}}, or convert it"
             ) from error
         beyond = ~np.isfinite(numbers) | (numbers < self.low) | (numbers > self.high)
@@ -230,7 +230,7 @@ def fit_column(
                 numbers = np.asarray(values, dtype=np.float64)
             except (TypeError, ValueError) as error:
                 raise DataError(
-                    f"column {name!r} holds something that is no number ({error}): write "
+                    f"column {name!r} contains something that is not a number ({error}): write "
                     f"kinds={{{name!r}: 'categorical'}}, or convert it"
                 ) from error
             limits = (float(numbers.min()), float(numbers.max()))

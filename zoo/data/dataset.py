@@ -280,7 +280,7 @@ def _numbers(values: Any, what: str, name: str, q: int) -> np.ndarray[Any, Any]:
         array = values.cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     except (ValueError, TypeError) as error:  # rows of different lengths
         raise DataError(
-            f"data {name!r}: the {what} are no array ({error}); give integers, one row per image"
+            f"data {name!r}: the {what} are not an array ({error}); give integers, one row per image"
         ) from error
     if array.dtype.kind in "iu" or (array.dtype.kind == "b" and what == "labels"):
         return array

@@ -138,7 +138,7 @@ def _read(path: str, size: int, seed: int | None) -> Tensor:
     except Exception as error:  # PIL raises many kinds for a damaged file
         with open(path, "rb") as file:
             refuse_web_page(Path(path), file.read(512))
-        raise DataError(f"{path} is no readable image ({error}); replace or delete it") from error
+        raise DataError(f"{path} is not a readable image ({error}); replace or delete it") from error
     if seed is None:
         image = functional.center_crop(functional.resize(image, max(size, round(size * 8 / 7))), [size, size])
     else:

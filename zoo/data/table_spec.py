@@ -100,7 +100,7 @@ class TableSpec:
         for setting, mentioned in named.items():
             if unknown := [name for name in mentioned if name not in names]:
                 raise DataError(
-                    f"{setting} names {unknown[0]!r}, which is no column; the columns are {', '.join(names)}"
+                    f"{setting} names {unknown[0]!r}, which is not a column; the columns are {', '.join(names)}"
                 )
         if both := [name for name in fixed if name in open_]:
             raise DataError(

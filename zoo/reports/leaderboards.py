@@ -45,7 +45,7 @@ def leaderboard(*folders: str | os.PathLike[str], out: str | os.PathLike[str] = 
         if model.certified and model.unit:
             groups.setdefault((model.data, model.unit), []).append(model)
     if not groups:
-        raise ModelError("no certified model was found: run `ecm certify` on one first, or name the folder it lies in")
+        raise ModelError("No certified model was found: run `ecm certify` first, or name the folder that contains one.")
     body = "".join(_section(data, unit, models) for (data, unit), models in sorted(groups.items()))
     text = (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"

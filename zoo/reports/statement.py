@@ -100,7 +100,7 @@ def statements(run: Certification | Model | str | os.PathLike[str]) -> list[Stat
     about = read_about(folder)
     spec = spec_of(about)
     if spec is None:
-        raise ModelError(f"{folder} is no run on a table with named columns: statements are made for zoo.Table data")
+        raise ModelError(f"{folder} is not a run on a table with named columns; statements need zoo.Table data")
     found = run if isinstance(run, Certification) else read_certification(folder)
     changeable = spec.having("changeable")
     names = spec.class_names
