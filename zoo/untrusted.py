@@ -7,7 +7,7 @@ from typing import Any
 
 
 def read_json(text: str | bytes) -> Any:
-    """JSON of a file that anybody may have written: ValueError for what is none, however it is nested.
+    """Return JSON of a file that anybody may have written: ValueError for what is none, however it is nested.
 
     >>> read_json("[" * 200_000)
     Traceback (most recent call last):

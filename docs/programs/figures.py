@@ -65,7 +65,7 @@ def gains(curves: dict[str, dict[str, Curve]]) -> str:
 
 
 def budgets(curves: dict[str, Curve], by_votes: dict[str, Curve], unit: str) -> str:
-    """Certified accuracy by radius for each budget, and at a few radii against the votes an image."""
+    """Certified accuracy by radius for each budget, and at a few radii against the votes per image."""
     figure, (left, right) = new_figure(8.6, 3.8, columns=2)
     for k, (label, (x, y)) in enumerate(curves.items()):
         line = (0, (4, 1.5)) if label.startswith("periodic") else "solid"
@@ -78,7 +78,7 @@ def budgets(curves: dict[str, Curve], by_votes: dict[str, Curve], unit: str) -> 
     right.set_xticks(ticks, [f"{votes:g}" for votes in ticks])
     right.minorticks_off()
     right.set_ylim(0.8 * right.get_ylim()[0], None)
-    right.set(xlabel="votes an image (aperiodic designs)")
+    right.set(xlabel="votes per image (aperiodic designs)")
     for one in (left, right):
         _legend(one)
     return _signed(svg(figure), [curves, by_votes])

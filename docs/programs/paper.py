@@ -205,7 +205,7 @@ def _models(experiments: dict[str, Found]) -> str:
                 with_interval(run.certification.smoothed_accuracy),
                 "" if clean is None else f"{clean:.2f}",
             ]
-    head = ["model", "training", "design, votes an image", "images", "base", "published", "smoothed", "published"]
+    head = ["model", "training", "design, votes per image", "images", "base", "published", "smoothed", "published"]
     return table(head, rows.values())
 
 

@@ -17,7 +17,7 @@ _MOST, _DIGITS = 24, 6
 
 
 def images_of(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset | str:
-    """The data set whose test images were certified, or why it cannot be shown."""
+    """Return the data set whose test images were certified, or why it cannot be shown."""
     try:
         loaded = certified_data(about, data, root)
     except DataError as error:
@@ -77,7 +77,7 @@ def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
 
 
 def chosen_rows(found: Certification, count: int = _MOST) -> list[Row]:
-    """Rows evenly spaced by radius, smallest first (those without a certificate before all)."""
+    """Return rows evenly spaced by radius, smallest first (those without a certificate before all)."""
     ranked = sorted(found.rows, key=lambda row: (np.nan_to_num(found.radius_of(row), nan=-1.0), row.idx))
     places = np.unique(np.linspace(0, len(ranked) - 1, min(count, len(ranked))).round().astype(int))
     return [ranked[k] for k in places]
@@ -106,7 +106,7 @@ def _seen(found: Certification, images: Dataset, row: Row) -> list[dict[str, Any
 
 
 def cut(radius: float) -> float:
-    """A radius in few digits, rounded down; no certificate is -1, no limit is 1e300.
+    """Return a radius in few digits, rounded down; no certificate is -1, no limit is 1e300.
 
     >>> cut(0.123456789), cut(float("nan")), cut(float("inf"))
     (0.123456, -1.0, 1e+300)

@@ -45,7 +45,7 @@ def leaderboard(*folders: str | os.PathLike[str], out: str | os.PathLike[str] = 
         if model.certified and model.unit:
             groups.setdefault((model.data, model.unit), []).append(model)
     if not groups:
-        raise ModelError("no certified model was found: run `ecm certify` on one first, or name the folder it lies in")
+        raise ModelError("No certified model was found: run `ecm certify` first, or name the folder that contains one.")
     body = "".join(_section(data, unit, models) for (data, unit), models in sorted(groups.items()))
     text = (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
@@ -80,8 +80,8 @@ def _section(data: str, unit: str, models: Sequence[Listing]) -> str:
 
 
 def _least(shares: dict[Fraction, float], radius: Fraction) -> tuple[float, bool]:
-    """What a card says about a radius: the accuracy there, or (False) at the next larger one of its table, which it
-    cannot be below; 0 beyond the table."""
+    """Return what a card says about a radius: the accuracy there, or (False) at the next larger one of its table, which
+    it cannot be below; 0 beyond the table."""
     if radius in shares:
         return shares[radius], True
     return max((share for r, share in shares.items() if r > radius), default=0.0), False
@@ -104,6 +104,6 @@ def _command(model: Listing) -> str:
 
 
 def _area(shares: dict[Fraction, float]) -> float:
-    """The area under the curve through the radii of a card, in steps."""
+    """Return the area under the curve through the radii of a card, in steps."""
     radii = sorted(shares)
     return sum(float(b - a) * shares[b] for a, b in pairwise(radii))
