@@ -14,11 +14,12 @@ import attrs
 import torch
 from torch import Tensor
 
+from ecm.files import remove_parts
 from smoothing.scheme import Noise
 from zoo.data import Dataset
 from zoo.distributed import Workers
 from zoo.errors import CheckpointError, TrainingError
-from zoo.files import PART, alone, load_tensors, save_tensors
+from zoo.files import alone, load_tensors, save_tensors
 from zoo.folder import ABOUT, CARD, CHECKPOINT, TABLE, VOTES
 from zoo.models import Base
 from zoo.training.identity import REPLACE, Identity
@@ -49,8 +50,7 @@ def prepared(folder: Path, resume: bool) -> Iterator[None]:
     with ExitStack() as held:
         try:
             held.enter_context(alone(folder))
-            for left in folder.glob(f".*{PART}"):
-                left.unlink()
+            remove_parts(folder)
             voted = (folder / VOTES / "header.json").exists()
             if resume and voted:
                 raise CheckpointError(
