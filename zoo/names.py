@@ -20,7 +20,7 @@ DATASET_NAMES = (
     "iris",
 )
 OBJECTIVE_NAMES = ("noisy", "stability", "consistency")
-MODEL_NAMES = ("small_cnn", "wide_resnet40_2", "resnet18", "resnet50", "mlp")
+MODEL_NAMES = ("small_cnn", "medium_cnn", "wide_resnet40_2", "resnet18", "resnet50", "mlp")
 
 
 def spelled(name: str, known: Iterable[str]) -> str:

@@ -128,13 +128,12 @@ def ship(run: Path, root: Path | None = None, packaged: Path = PRETRAINED) -> Pa
         raise ECMError(f"{run} was certified on other images than those of {data.name} in {root}")
     target = packaged / model.card["name"]
     shutil.rmtree(target, ignore_errors=True)
-    (target / VOTES).mkdir(parents=True)
+    target.mkdir(parents=True)
     for name in KEPT:
         shutil.copyfile(run / name, target / name)
     shutil.copyfile(weights_path(run), target / WEIGHTS)
     put_card(target, read_card(target))
-    for path in Record.open(run / VOTES).path.iterdir():
-        shutil.copyfile(path, target / VOTES / path.name)
+    Record.open(run / VOTES).pack(target / VOTES)
     add_images(target, root)
     return target
 

@@ -23,6 +23,7 @@ from smoothing.errors import InputError, RecordError
 from smoothing.scheme import Images, digest
 from smoothing.votes.arrays import FromArrays
 from smoothing.votes.classifier import SmoothedClassifier
+from smoothing.votes.packing import PACKED, pack, unpack
 from smoothing.votes.progress import progress_bar
 
 FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
@@ -124,7 +125,7 @@ class Header:
 
 @attrs.frozen
 class Record:
-    """A folder of votes: `header.json` and one file of fixed-size rows for every rank that wrote.
+    """A folder of votes: `header.json` and one file of fixed-size rows for every rank that wrote, or one packed file.
 
     Rows are appended image by image and flushed to the disk. A row that a kill left torn is recognised by its length
     or checksum and cut off at the next start; everything before it stays.
@@ -148,7 +149,7 @@ class Record:
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / _HEADER).exists():
-            if any(folder.glob(_SHARD.replace("{:05d}", "*"))):
+            if any(folder.glob("*.rows*")):
                 raise RecordError(
                     f"{folder} holds votes but no {_HEADER} that says of what: restore it, or delete the votes"
                 )
@@ -179,7 +180,7 @@ class Record:
 
     def read(self) -> NDArray[np.void]:
         """All finished rows of all ranks, by image index; the fields are those of `header.dtype`."""
-        files = sorted(self.path.glob(_SHARD.replace("{:05d}", "*")))
+        files = [*self._packed(), *sorted(self.path.glob(_SHARD.replace("{:05d}", "*")))]
         rows = np.concatenate([np.zeros(0, self.header.dtype), *(self._rows(file) for file in files)])
         rows = rows[np.argsort(rows["index"], kind="stable")]
         twice = rows["index"][1:][rows["index"][1:] == rows["index"][:-1]]
@@ -217,21 +218,36 @@ class Record:
             rows = self._rows(path)
             file.truncate(rows.nbytes)
             _sync_folder(self.path)
-            yield Writer(file, self.header, set(rows["index"].tolist()))
+            done = [rows, *(self._rows(packed) for packed in self._packed())]
+            yield Writer(file, self.header, {index for part in done for index in part["index"].tolist()})
+
+    def pack(self, path: str | Path) -> Record:
+        """Write all finished rows, compressed, into the new folder `path`, and return the record there.
+
+        It is read like any other, and new images can be added to it.
+        """
+        packed = Record.create(path, self.header)
+        if any(packed.path.glob("*.rows*")):
+            raise RecordError(f"{path} holds votes already: choose a new folder")
+        (packed.path / PACKED).write_bytes(pack(self.read().tobytes()))
+        _sync_folder(packed.path)
+        return packed
+
+    def _packed(self) -> list[Path]:
+        path = self.path / PACKED
+        return [path] if path.exists() else []
 
     def _rows(self, path: Path) -> NDArray[np.void]:
         dtype = self.header.dtype
-        raw = path.read_bytes()
+        raw = unpack(path) if path.name == PACKED else path.read_bytes()
         whole = len(raw) // dtype.itemsize
         rows = np.frombuffer(raw, dtype, whole)
         good = np.array([self.header.checksum(row) == row["crc"] for row in rows], dtype=bool)
         kept = int(np.argmin(good)) if not good.all() else whole
         if not kept and whole > 1:
             raise RecordError(f"{path}: none of its {whole} rows is of this record; put the file where it belongs")
-        if good[kept:].any():
-            raise RecordError(
-                f"{path}: row {kept} is damaged, but rows after it are whole; restore the file from a copy"
-            )
+        if good[kept:].any() or (path.name == PACKED and len(raw) != kept * dtype.itemsize):
+            raise RecordError(f"{path}: row {kept} is damaged, but the file does not end there; restore it from a copy")
         return rows[:kept]
 
 

@@ -28,7 +28,8 @@ def train(
     model: Annotated[
         str | None,
         typer.Option(
-            help="small_cnn, wide_resnet40_2, resnet18, resnet50 or mlp.", show_default="a fast one for the data"
+            help="small_cnn, medium_cnn, wide_resnet40_2, resnet18, resnet50 or mlp.",
+            show_default="a fast one for the data",
         ),
     ] = None,
     start: Annotated[
