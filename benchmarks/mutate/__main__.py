@@ -24,7 +24,9 @@ from benchmarks.mutate.targets import ROOMS, TESTS, floor
 def main() -> None:
     """Try the mutants of the rooms or modules that are named, or of all, that have not been tried."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutate", description="Mutation testing.")
-    parser.add_argument("words", nargs="*", metavar="room", help=f"{', '.join(ROOMS)}, or part of a path; all by default")
+    parser.add_argument(
+        "words", nargs="*", metavar="room", help=f"{', '.join(ROOMS)}, or part of a path; all by default"
+    )
     parser.add_argument("--folder", type=Path, default=Path("build/mutation"), help="where results are kept")
     parser.add_argument("--seconds", type=float, default=3.0, help="tests per mutant, in seconds of the unchanged code")
     parser.add_argument("--examples", type=int, default=20, help="at most this many Hypothesis examples per test")

@@ -55,6 +55,7 @@ class Session:
 
     def __init__(self, paths: Sequence[str], examples: int, map_file: Path, work: Callable[[Session], None]) -> None:
         self.paths, self.examples, self.map_file, self.work = list(paths), examples, map_file, work
+        self.sources = {path: Path(path).read_text() for path in paths}  # once: files may change meanwhile
         self.items: dict[str, Any] = {}
         self.reached: dict[str, Reached] = {}
         self.kills = Counter[str]()
@@ -80,7 +81,6 @@ class Session:
         for path in self.paths:
             module(path)
         self.alive = functions(self.paths)
-        self.trees = {path: ast.parse(Path(path).read_text()) for path in self.paths}
         gc.collect()
         gc.freeze()  # what children never look at is never copied for them
         self._measure()
@@ -90,7 +90,7 @@ class Session:
     # ---- which test reaches what ----
 
     def _measure(self) -> None:
-        sources = {path: sha256(Path(path).read_bytes()).hexdigest()[:16] for path in self.paths}
+        sources = {path: sha256(source.encode()).hexdigest()[:16] for path, source in self.sources.items()}
         stored = json.loads(self.map_file.read_text()) if self.map_file.exists() else {}
         if stored.get("sources") == sources:
             self.reached = {name: Reached(*entry) for name, entry in stored["tests"].items()}
@@ -106,9 +106,9 @@ class Session:
 
     def _traced(self, names: list[str]) -> Iterator[tuple[str, Reached]]:
         hits: dict[str, set[int]] = {path: set() for path in self.paths}
-        for path, tree in self.trees.items():
+        for path, source in self.sources.items():
             setattr(module(path), HITS, hits[path])
-            swap(counted(tree), path, self.alive[path])
+            swap(counted(ast.parse(source)), path, self.alive[path])
         for name, after in zip(names, [*names[1:], None], strict=False):
             for lines in hits.values():
                 lines.clear()
@@ -128,7 +128,7 @@ class Session:
 
     def mutants(self, path: str) -> list[Mutant]:
         """All mutants of a file."""
-        return mutants(ast.parse(Path(path).read_text()))
+        return mutants(ast.parse(self.sources[path]))
 
     def chosen(self, path: str, mutant: Mutant, budget: float) -> list[str]:
         """The tests that reach the mutant, the most promising first, until their seconds are more than the budget."""
@@ -149,7 +149,7 @@ class Session:
 
     def trial(self, path: str, number: int, budget: float) -> Outcome:
         """Plant one mutant in a child and run its tests."""
-        tree = ast.parse(Path(path).read_text())
+        tree = ast.parse(self.sources[path])
         mutant = mutants(tree)[number]
         names = self.chosen(path, mutant, budget)
         began, limit = time.monotonic(), 3 + 5 * sum(self.reached[name].seconds for name in names)

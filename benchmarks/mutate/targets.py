@@ -32,7 +32,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
 }
 
 TESTS = {
-    "ecm": (*("tests/ecm/proof", "tests/ecm/metric", "tests/ecm/allocation", "tests/ecm/design"), *("tests/ecm/formula/test_values.py", "ecm/proof", "ecm/metric", "ecm/allocation", "ecm/design")),
+    "ecm": (
+        *("tests/ecm/proof", "tests/ecm/metric", "tests/ecm/allocation", "tests/ecm/design"),
+        *("tests/ecm/formula/test_values.py", "ecm/proof", "ecm/metric", "ecm/allocation", "ecm/design"),
+    ),
     "smoothing": (
         *("tests/smoothing/certificates", "tests/smoothing/document", "tests/smoothing/scheme"),
         *("tests/smoothing/verification", "tests/smoothing/test_edges.py"),
