@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _named(room: str, path: str, words: list[str]) -> bool:
-    return not words or any(word == room or ("/" in word or "." in word) and word in path for word in words)
+    return not words or any(word == room or ("." in word and word in path) for word in words)
 
 
 def _examine(session: Session, results: Results, path: str, given: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -162,5 +163,6 @@ def test_balls_are_ordered_by_inclusion() -> None:
         ball(Fraction(1, 2), False, metric),
         everywhere(metric),
     ]
-    assert sorted(rising[::-1], key=lambda found: found.strength) == rising
+    assert sorted(rising, key=lambda found: found.strength) == rising
+    assert all(one.strength < two.strength for one, two in itertools.pairwise(rising))
     assert [found.exists for found in rising] == [False] + [True] * 5
