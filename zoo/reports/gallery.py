@@ -60,8 +60,8 @@ def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
         table.append([row.idx, names[row.label], names[row.predict], share, row.unsure, *radii])
     text = (
         f"{len(items)} images, evenly spaced from the smallest to the largest {found.unit.name} (the number below). "
-        "A solid frame means that the prediction is correct. A dashed frame means that it is wrong, and certified to stay "
-        "wrong within that radius."
+        "A solid frame means that the prediction is correct. A dashed frame means that it is wrong, and certified to "
+        "stay wrong within that radius."
     )
     head = ["image", "class", "predicted", "right votes (%)", "unsure", *(METHOD_NAMES[m] for m in found.methods)]
     middle = rows[len(rows) // 2]
