@@ -100,7 +100,8 @@ def section(found: dict[str, Any]) -> str:
     return joined(
         f"""Time per sample of the noise of a 3x32x32 image, in batches of {found["batch"]} samples. Our noise uses
         integer table lookups. It is compared with the paper's formula evaluated in floats
-        ({duration(found["plain_seconds"])} per sample) and with the forward pass that follows ({forward} per sample).""",
+        ({duration(found["plain_seconds"])} per sample) and with the forward pass that follows
+        ({forward} per sample).""",
         table(
             (
                 "scheme (q = 255)",
