@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ecm.allocation import Allocation, allocate
 from ecm.design import Design, Effort, Kind, make_design, smallest_budget
 from ecm.errors import ECMError
+from ecm.jsontext import JsonForm
 from ecm.metric import Profile
 from ecm.number import Exact, exact
 from ecm.proof import Proof
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ecm.law import Law, QuantizedLaw
 
 FORMAT = "ecm-metric/1"
+_FORM = JsonForm("a metric", (FORMAT,), ECMError, "pass what ECM.to_json wrote")
 
 
 def _components(given: Any) -> tuple[Profile, ...]:
@@ -362,13 +364,8 @@ class ECM:
         >>> ECM.from_json(metric.to_json()) == metric
         True
         """
-        try:
-            data = json.loads(text)
-            if data["format"] != FORMAT:
-                raise ECMError(f"format {data['format']!r} is not {FORMAT!r}: write the metric again with this version")
+        with _FORM.reading(text) as data:
             parts, groups = list(data["components"]), tuple(index(a) for a in data["groups"])
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ECMError(f"not the JSON of a metric ({error}): pass what ECM.to_json wrote") from error
         return cls(tuple(Profile.from_dict(part) for part in parts), groups)
 
     def _repr_latex_(self) -> str:

@@ -124,4 +124,4 @@ def budget_figures(one: Found | None) -> dict[str, str]:
         },
         f"$\\ell_{{{panel.p}}}$ radius, $\\alpha = {next(iter(runs.values())).power[1]}$",
     )
-    return {"results-budget.svg": drawn}
+    return {"paper-budget.svg": drawn}

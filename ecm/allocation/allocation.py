@@ -15,6 +15,7 @@ from ecm.allocation.caps import Tube, as_epsilon, check_size
 from ecm.allocation.outcomes import Outcomes
 from ecm.arrays import Ints
 from ecm.errors import AllocationError
+from ecm.jsontext import JsonForm
 from ecm.number import Exact
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Method = Literal["exact", "mip", "floor", "slopes"]
 Weights = Mapping[int, int] | Iterable[tuple[int, int]]
 FORMAT = "ecm-allocation/1"
+_FORM = JsonForm("an allocation", (FORMAT,), AllocationError, "pass what Allocation.to_json wrote")
 
 
 def verify_allocation(profile: Profile, weights: Weights, q: int, budget: int) -> Ints:
@@ -175,19 +177,10 @@ class Allocation:
         """
         from ecm.metric import Profile
 
-        try:
-            data = json.loads(text)
-            if data["format"] != FORMAT:
-                raise AllocationError(f"format {data['format']!r} is not {FORMAT!r}: allocate again with this version")
+        with _FORM.reading(text) as data:
             profile, weights = data["profile"], [(j, w) for j, w in data["weights"]]
             q, budget, method, optimality = (data[name] for name in ("q", "budget", "method", "optimality"))
             q, budget = index(q), index(budget)
-        except AllocationError:
-            raise
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise AllocationError(
-                f"not the JSON of an allocation ({error!r}): pass what Allocation.to_json wrote"
-            ) from error
         return cls(Profile.from_dict(profile), weights, q, budget, method=str(method), optimality=str(optimality))
 
     def __str__(self) -> str:

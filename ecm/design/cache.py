@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ import platformdirs
 from ecm.allocation import Outcomes
 from ecm.design.archive import read_arrays
 from ecm.errors import ECMError
+from ecm.files import replace_file
 
 _ADMINISTRATOR = 0  # whose files a system's own cache holds
 _HEADERS = 4096  # bytes that the names and types of the arrays take
@@ -58,7 +59,7 @@ def recall(key: str, dividers: int, outcomes: int) -> Outcomes | None:
 
 
 def remember(key: str, outcomes: Outcomes) -> None:
-    """Store the outcomes under `key`: written beside, then renamed, so that no reader sees half a file.
+    """Store the outcomes under `key`, in one step: no reader sees half a file.
 
     A folder that cannot be written is no error: the design is simply built again next time.
     """
@@ -68,21 +69,16 @@ def remember(key: str, outcomes: Outcomes) -> None:
     with contextlib.suppress(OSError):
         place = folder / "designs"
         place.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=place, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(
-                    file,
-                    q=outcomes.q,
-                    budget=outcomes.budget,
-                    starts=outcomes.starts,
-                    gaps=outcomes.gaps,
-                    digest=np.frombuffer(_digest(key, outcomes), dtype=np.uint8),
-                )
-            Path(name).replace(place / f"{key}.npz")
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        content = io.BytesIO()
+        np.savez_compressed(
+            content,
+            q=outcomes.q,
+            budget=outcomes.budget,
+            starts=outcomes.starts,
+            gaps=outcomes.gaps,
+            digest=np.frombuffer(_digest(key, outcomes), dtype=np.uint8),
+        )
+        replace_file(place / f"{key}.npz", content.getvalue())
 
 
 def _digest(key: str, outcomes: Outcomes) -> bytes:

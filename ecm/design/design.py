@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 from ecm.allocation import Outcomes, whole
 from ecm.design.archive import read_arrays
 from ecm.design.search import LARGEST_SEARCH, VERSION, Effort, construct, steps_for
-from ecm.errors import DesignError, ECMError
+from ecm.errors import DesignError
+from ecm.jsontext import JsonForm
 
 if TYPE_CHECKING:
     from ecm.elementwise import ECM
 
 Kind = Literal["aperiodic", "periodic"]
 FORMAT = "ecm-design-2"
+_FORM = JsonForm("a design", (FORMAT,), DesignError, "pass what Design.to_json wrote")
 LARGEST_FILE = 1 << 27  # bytes that a saved design may unpack to: 16 million dividers
 
 
@@ -210,19 +212,14 @@ class Design:
         >>> Design.from_json(design.to_json()) == design
         True
         """
-        data = _parse(text)
         maps = None
-        try:
+        with _FORM.reading(text) as data:
             if "weights" in data:
                 maps = [{int(j): index(w) for j, w in m.items()} for m in data["weights"]]
                 lists = [Outcomes.from_weights(m, data["q"], data["budget"]) for m in maps]
             else:
                 lists = [Outcomes.from_rows(rows, data["q"], data["budget"]) for rows in data["rows"]]
             return cls._from_header(data, lists, maps)
-        except ECMError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise DesignError(f"not a design in JSON ({error!r}): pass what Design.to_json wrote") from error
 
     def save(self, path: str | Path) -> None:
         """Write the design as a compressed npz file (exactly at `path`)."""
@@ -245,7 +242,10 @@ class Design:
         """Read what `save` wrote; everything is verified again. Raises DesignError if the file is damaged."""
         try:
             arrays = read_arrays(path, most=LARGEST_FILE)
-            data = _parse(str(arrays["header"]))
+            header = str(arrays["header"])
+        except KeyError as error:
+            raise DesignError(f"{path} is not a readable design file ({error}): build the design again") from error
+        with _FORM.reading(header) as data:
             maps = None
             if data["kind"] == "periodic":
                 maps = [dict(arrays[f"weights{i}"].tolist()) for i in range(len(arrays) - 1)]
@@ -256,10 +256,6 @@ class Design:
                     for i in range(len(arrays) // 2)
                 ]
             return cls._from_header(data, lists, maps)
-        except (FileNotFoundError, ECMError):
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-            raise DesignError(f"{path} is not a readable design file ({error}): build the design again") from error
 
     @classmethod
     def _from_header(
@@ -298,17 +294,6 @@ class Design:
             f"Design({texts}, q={self.q}, B={self.budget}, {self.kind}, {finite} finite + {infinite} infinite, "
             f"eps_max={self.eps_max:.4f}, eps_mean={self.eps_mean:.4f})"
         )
-
-
-def _parse(text: str) -> dict[str, Any]:
-    try:
-        data: dict[str, Any] = json.loads(text)
-        known = data["format"] == FORMAT
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DesignError(f"not a design in JSON ({error!r}): pass what Design.to_json wrote") from error
-    if not known:
-        raise DesignError(f"format {data['format']!r} is not {FORMAT!r}: build the design again with this version")
-    return data
 
 
 def make_design(

@@ -202,8 +202,8 @@ def check_design(facts: dict[str, Any]) -> None:
     ok: no pair of levels is separated by more than 4 * (z/2) outcomes
     """
     q, budget, scale = facts["q"], facts["budget"], facts["scale"]
-    if min(q, budget, scale, *facts["shape"]) < 1:
-        raise Rejected("q, the budget, the scale and the shape are positive")
+    if not all(1 <= number < 1 << 64 for number in (q, budget, scale, *facts["shape"])):
+        raise Rejected("q, the budget, the scale and the shape are positive, and below 2**64")
     lists = facts["rows"] if facts["widths"] is None else facts["widths"]
     for component, (text, rows, costs) in enumerate(zip(facts["metric"], lists, facts["costs"], strict=True)):
         if len(costs) != q + 1:
@@ -500,14 +500,15 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
     votes, levels = integers(votes_data, size), integers(levels_data, 4)
     rule = document.get("rule", "plurality")
     demand(rule in ("plurality", "runoff"), f"the class is that of a {rule}")
+    demand(len(document["counts"]) == classes, f"{classes} classes have a count")
     runoff = rule == "runoff"
     ranks: list[list[int]] = []
     if runoff:
         demand(size == 4 and classes >= 2, "a run-off has rankings of four bytes")
         ranks, votes = unpack(votes, classes)
-    demand(
-        len(levels) == len(components(facts)) and max(levels) <= facts["q"], "the image has the shape and levels meant"
-    )
+    sides = facts["shape"]  # compared before anything of that size is made
+    demand(min(sides) >= 1 and len(levels) == prod(sides), f"{len(levels)} levels make an image of shape {sides}")
+    demand(len(levels) == len(components(facts)) and max(levels) <= facts["q"], f"levels are 0..{facts['q']}")
     check_design(facts)
     samples = facts["weights"] if facts["coupling"] == "global" else range(facts["budget"])
     demand(len(votes) == len(samples), f"{len(votes)} votes, all there are")

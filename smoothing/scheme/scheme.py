@@ -17,7 +17,7 @@ from ecm import ECM
 from ecm.allocation import Outcomes
 from ecm.arrays import Ints
 from ecm.design import Design
-from ecm.errors import ECMError
+from ecm.jsontext import JsonForm
 from ecm.number import Exact, exact
 from smoothing.errors import SchemeError
 from smoothing.scheme.facts import facts_of, fingerprint_of
@@ -33,6 +33,7 @@ _ORDER_STREAM, _PERMUTATION_STREAM = 1, 2
 LARGEST_LIST = 1 << 22  # samples: as many evaluations of the base for every image
 LARGEST_INPUT = 1 << 22  # features: every one has an offset of its own
 FORMAT = "ecm-scheme-2"
+_FORM = JsonForm("a scheme", (FORMAT,), SchemeError, "pass what Scheme.to_json wrote")
 
 
 def _sizes(shape: Iterable[int]) -> tuple[int, ...]:
@@ -335,16 +336,10 @@ class Scheme:
     @classmethod
     def from_json(cls, text: str) -> Scheme:
         """Read `to_json`; the design is verified anew and the stored fingerprint must agree."""
-        try:
-            fields = json.loads(text)
-            fingerprint, known = fields.pop("fingerprint"), fields.pop("format", None) == FORMAT
-            if not known:
-                raise SchemeError(f"the scheme is not of the format {FORMAT!r}: make it again with this version")
+        with _FORM.reading(text) as fields:
+            fingerprint = fields.pop("fingerprint")
+            del fields["format"]
             scheme = cls(design=Design.from_json(json.dumps(fields.pop("design"))), **fields)
-        except ECMError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise SchemeError(f"not the JSON of a scheme ({error!r}): pass what Scheme.to_json wrote") from error
         if scheme.fingerprint != fingerprint:
             raise SchemeError(
                 f"the stored fingerprint is {fingerprint}, the scheme's is {scheme.fingerprint}: not the same"

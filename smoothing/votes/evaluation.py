@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ecm.progress import ProgressBar
 from smoothing.errors import SchemeError, VoteError
 from smoothing.scheme import Images, Noise, Scheme, levels
 from smoothing.votes.arrays import FromArrays
 from smoothing.votes.inference import Prepared, mixed, prepare
-from smoothing.votes.progress import progress_bar
 from smoothing.votes.threads import in_order
 
 _FAR = 0.1  # of the largest logit
@@ -35,8 +35,9 @@ class Smoothed(nn.Module):
     precision (None: as the base is), and `channels_last` how inputs of three axes are stored. None of these is part of
     the smoothed function, but they move the last bits of the outputs: see `smoothing.measure_jitter`.
 
-    What is called is a copy of the base that computes the same faster (see `inference.py`), on a CPU in as many
-    threads as PyTorch may use, each with batches of its own; or the base itself, if it cannot be traced.
+    A base of plain layers, or one that says `fast_copy = True` (see `inference.py`), is called by a copy that computes
+    the same faster, on a CPU in as many threads as PyTorch may use, each with batches of its own; any other base is
+    called itself, one batch after the other.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class Smoothed(nn.Module):
         return share if threads == 1 else share * -(-4 * threads // batches)
 
     def _threads(self, prepared: Prepared) -> int:
-        """Only a traced base is known to keep no state between calls, and other devices have threads of their own."""
+        """Only a copied base is known to keep nothing between calls, and other devices have threads of their own."""
         return torch.get_num_threads() if prepared.pure and self.device.type == "cpu" else 1
 
     def _rows(self, prepared: Prepared) -> int:
@@ -165,7 +166,7 @@ class Smoothed(nn.Module):
             return slice(i, i + len(part)), slice(t, t + len(wanted)), out.view(len(part), len(wanted), -1)
 
         starts = product(range(0, len(x), images), range(0, len(chosen), step))
-        with evaluating(self.base), progress_bar(len(x) * len(chosen), "samples", progress) as advance:
+        with evaluating(self.base), ProgressBar(len(x) * len(chosen), "samples", progress) as advance:
             for result in in_order(work, starts, self._threads(prepared)):
                 yield result
                 advance(result[-1].shape[0] * result[-1].shape[1])

@@ -18,15 +18,20 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from ecm.files import locked, replace_file, sync_folder
+from ecm.jsontext import JsonForm
+from ecm.progress import ProgressBar
 from smoothing.certificates import Codes, Packing, Tally, Votes, vote_dtype
 from smoothing.errors import InputError, RecordError
 from smoothing.scheme import Images, digest
 from smoothing.votes.arrays import FromArrays
 from smoothing.votes.classifier import SmoothedClassifier
 from smoothing.votes.packing import PACKED, pack, unpack
-from smoothing.votes.progress import progress_bar
 
 FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
+_FORM = JsonForm(
+    "the header of a vote record", (FORMAT, UNBOUND), RecordError, "was the folder written by vote_dataset?"
+)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _HEADER, _SHARD = "header.json", "rank-{:05d}.rows"
@@ -112,15 +117,10 @@ class Header:
     @classmethod
     def from_json(cls, text: str) -> Header:
         """Read `to_json`."""
-        try:
-            fields = json.loads(text)
-            header = cls(format=fields.pop("format"), **fields)
+        with _FORM.reading(text) as fields:
+            header = cls(**fields)
             np.zeros(0, header.dtype)  # sizes that make no row are no sizes
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise RecordError(
-                f"not the header of a vote record ({error}); was the folder written by vote_dataset?"
-            ) from error
-        return header
+            return header
 
 
 @attrs.frozen
@@ -153,13 +153,7 @@ class Record:
                 raise RecordError(
                     f"{folder} holds votes but no {_HEADER} that says of what: restore it, or delete the votes"
                 )
-            draft = folder / f"{_HEADER}.{os.getpid()}"
-            with draft.open("w") as file:
-                file.write(header.to_json())
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(folder / _HEADER)  # atomic: a header is there as a whole or not at all
-            _sync_folder(folder)
+            replace_file(folder / _HEADER, header.to_json().encode())
         record = cls.open(folder)
         for field in (field for field in attrs.fields(Header) if field.eq):
             ours, theirs = getattr(header, field.name), getattr(record.header, field.name)
@@ -213,11 +207,11 @@ class Record:
     def writer(self, rank: int = 0) -> Iterator[Writer]:
         """Append to this rank's file, from the end of its last whole row on. One process at a time."""
         path = self.path / _SHARD.format(rank)
-        with path.open("ab+") as file:
-            _lock(file, path)
+        busy = RecordError(f"{path} is being written by another process: give every process its own rank")
+        with path.open("ab+") as file, locked(file, busy):  # two writers would interleave their rows
             rows = self._rows(path)
             file.truncate(rows.nbytes)
-            _sync_folder(self.path)
+            sync_folder(self.path)
             done = [rows, *(self._rows(packed) for packed in self._packed())]
             yield Writer(file, self.header, {index for part in done for index in part["index"].tolist()})
 
@@ -229,8 +223,7 @@ class Record:
         packed = Record.create(path, self.header)
         if any(packed.path.glob("*.rows*")):
             raise RecordError(f"{path} holds votes already: choose a new folder")
-        (packed.path / PACKED).write_bytes(pack(self.read().tobytes()))
-        _sync_folder(packed.path)
+        replace_file(packed.path / PACKED, pack(self.read().tobytes()))
         return packed
 
     def _packed(self) -> list[Path]:
@@ -364,7 +357,7 @@ def vote_dataset(
     record = Record.create(path, fitting_header(header, path))
     size = classifier.group
     groups = [chosen[i : i + size] for i in range(0, len(chosen), size)][rank::ranks]
-    with record.writer(rank) as writer, progress_bar(sum(map(len, groups)), "images", progress) as advance:
+    with record.writer(rank) as writer, ProgressBar(sum(map(len, groups)), "images", progress) as advance:
         for group in groups:
             if not set(group.tolist()) <= writer.done:
                 batch = classifier.levels(images[group])
@@ -412,23 +405,3 @@ def data_fingerprint(images: Images) -> str:
     hashed = hashlib.sha256(f"{array.dtype}:{array.shape}".encode())
     hashed.update(np.ascontiguousarray(array).data)
     return hashed.hexdigest()
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    """Two writers would interleave their rows. The lock goes with the process, also when it is killed."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise RecordError(f"{path} is being written by another process: give every process its own rank") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

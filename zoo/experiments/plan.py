@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 from torch import nn
 
 from ecm.errors import ECMError
+from ecm.jsontext import read_json
 from smoothing import Scheme, SmoothedClassifier
 from smoothing.certificates import Certifier
 from smoothing.scheme import Noise, channels
@@ -22,11 +22,10 @@ from zoo.data import Dataset
 from zoo.distributed import choose_device
 from zoo.experiments.declarations import VARIABLE, Experiment, Scale
 from zoo.experiments.schemes import make_scheme, votes_an_image
-from zoo.files import write_atomically
+from zoo.files import write_json
 from zoo.folder import PLAN
 from zoo.models import Base, build_network, default_model
 from zoo.training import OBJECTIVES, Average, Preset, bf16_pays, make_optimizer, preset
-from zoo.untrusted import read_json
 
 MOST_EPOCHS = 120  # as many as the paper's
 FEWEST_IMAGES = 20
@@ -215,7 +214,7 @@ class Plan:
     def write(self, folder: Path) -> None:
         """Keep the plan beside the runs."""
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / PLAN, (json.dumps(attrs.asdict(self), indent=1) + "\n").encode())
+        write_json(folder / PLAN, attrs.asdict(self))
 
     @classmethod
     def read(cls, folder: Path) -> Plan | None:

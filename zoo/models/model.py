@@ -19,7 +19,7 @@ from smoothing import quantize as nearest_levels
 from smoothing.certificates import Method
 from smoothing.scheme import Images, Scheme
 from zoo.errors import ModelError
-from zoo.files import load_tensors, save_tensors, write_atomically
+from zoo.files import load_tensors, save_tensors, write_atomically, write_json
 from zoo.folder import CARD, OLD_WEIGHTS, SCHEME, WEIGHTS
 from zoo.models.card import describe
 from zoo.models.estimator import EstimatorBase
@@ -347,7 +347,7 @@ def put_card(path: Path, card: dict[str, Any]) -> None:
 
     write_atomically(path / CONFIG, config_text(card).encode())
     write_atomically(path / README, readme_text(card).encode())
-    write_atomically(path / CARD, (json.dumps(card, indent=1) + "\n").encode())
+    write_json(path / CARD, card)
 
 
 def read_scheme(folder: Path) -> Scheme:

@@ -42,6 +42,8 @@ def _resnet(name: str) -> Callable[[Shape, int], nn.Module]:
             network.maxpool = nn.Identity()
         else:
             network.conv1 = nn.Conv2d(shape[0], 64, 7, 2, padding=3, bias=False)
+        for module in network.modules():
+            module.fast_copy = True  # type: ignore[assignment]  # torchvision's ResNets keep the promise, too
         return network
 
     return build
@@ -172,6 +174,7 @@ class Base(nn.Module):
 
     mean: Tensor
     std: Tensor
+    fast_copy = True  # of this `forward`; the network speaks for itself
 
     def __init__(self, network: nn.Module, mean: Tensor, std: Tensor) -> None:
         super().__init__()

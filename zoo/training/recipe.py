@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import attrs
 
-from zoo.errors import SettingError
+from zoo.errors import SettingError, TrainingError
 from zoo.names import OBJECTIVE_NAMES
 
 Schedule = Literal["one_cycle", "cosine"]
@@ -89,6 +89,15 @@ class Recipe:
                 raise SettingError(f"a recipe has no {name!r}; {hint}")
         return attrs.evolve(self, **changes)
 
+    def require_even(self, processes: int) -> None:
+        """Raise TrainingError where so many processes cannot have equal shares of a batch."""
+        if left := self.batch % processes:
+            even = self.batch - left or processes
+            raise TrainingError(
+                f"a batch of {self.batch} images is not shared evenly by {processes} processes: write batch={even} "
+                f"(--set batch={even}), or start another number of processes"
+            )
+
 
 @attrs.frozen(kw_only=True)
 class Preset:
@@ -104,6 +113,11 @@ class Preset:
     def usual(self, started: bool) -> Recipe:
         """The recipe; at half the learning rate if the run starts with the weights of a finished model."""
         return attrs.evolve(self.recipe, lr=self.recipe.lr / 2) if started else self.recipe
+
+    def recipe_for(self, images: int, changes: dict[str, Any], *, started: bool) -> Recipe:
+        """The usual recipe with these settings changed, and a batch of at most all images."""
+        recipe = self.usual(started).changed(changes)
+        return attrs.evolve(recipe, batch=min(recipe.batch, images))
 
 
 def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:

@@ -35,7 +35,7 @@ from zoo import (
     train,
 )
 from zoo.certification.certification import ALL_METHODS, METHODS, Unit
-from zoo.certification.run import image_order
+from zoo.certification.images import image_order
 from zoo.certification.table import COLUMNS, Table
 from zoo.files import alone
 from zoo.folder import ABOUT, TABLE

@@ -91,7 +91,7 @@ def test_json_is_all_that_is_printed(model: Model) -> None:
 
 @pytest.mark.parametrize(
     ("words", "run"),
-    [(("certify", "model"), "certification.run.certify"), (("train", "z**0.5/2"), "training.loop.train")],
+    [(("certify", "model"), "certification.run.certify"), (("train", "z**0.5/2"), "training.run.train")],
 )
 def test_an_interrupted_run_says_how_to_go_on(
     words: tuple[str, ...], run: str, model: Model, monkeypatch: pytest.MonkeyPatch

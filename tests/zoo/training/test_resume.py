@@ -17,10 +17,10 @@ import torch
 from zoo.errors import CheckpointError
 from zoo.files import load_tensors, save_tensors
 from zoo.folder import CHECKPOINT
-from zoo.training.loop import train
+from zoo.training.run import train
 
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["zoo.training.loop"])  # one import of torch for all lives
+SERVER.set_forkserver_preload(["zoo.training.run"])  # one import of torch for all lives
 
 
 def live(out: Path, settings: dict[str, Any]) -> None:
