@@ -188,9 +188,9 @@ def section(found: dict[str, Any]) -> str:
         {percent(found["rates"]["plain"]["of_peak"])} of the rate of the matrix product: no float32 arithmetic at that
         rate would be more than {short(1 / found["rates"]["plain"]["of_peak"])} times as fast here.""",
         _paper_network(found["paper_network"], found["matmul"]["gflops"]),
-        f"""With the model's own aperiodic scheme, B = {own["budget"]:,}, it casts {own["a_second"]:,.0f} votes a
-        second: {duration(own["an_image"])} an image. They are the recorded ones: of {recorded["votes"]:,},
-        {recorded["different"]} differ, {recorded["unsure"]} are UNSURE here or there.""",
+        f"""With the model's own aperiodic scheme, B = {own["budget"]:,}, it casts {own["a_second"]:,.0f} votes per
+        second, or {duration(own["an_image"])} per image. They agree with the recorded votes: of {recorded["votes"]:,},
+        {recorded["different"]} differ, and {recorded["unsure"]} are UNSURE here or there.""",
     )
 
 

@@ -224,8 +224,8 @@ def download(name: str | os.PathLike[str], options: dict[str, Any]) -> str | os.
         return Path(hub.snapshot_download(name, allow_patterns=list(_FILES), **options))
     except (OSError, hub.errors.HfHubHTTPError, hub.errors.HFValidationError) as error:
         raise ModelError(
-            f"{name!r} is not a local model, and the Hub does not have it ({str(error).splitlines()[0]}): check the "
-            "name, the network and, for a private repository, the token"
+            f"{name!r} is not a local model, and the Hub failed ({str(error).splitlines()[0]}): check the name, "
+            "the network and, for a private repository, the token"
         ) from error
 
 

@@ -60,7 +60,8 @@ def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
         table.append([row.idx, names[row.label], names[row.predict], share, row.unsure, *radii])
     text = (
         f"{len(items)} images, evenly spaced from the smallest to the largest {found.unit.name} (the number below). "
-        "A solid frame: predicted right. A dashed frame: wrong, and certified to stay wrong within that radius."
+        "A solid frame means that the prediction is correct. A dashed frame means that it is wrong, and certified to "
+        "stay wrong within that radius."
     )
     head = ["image", "class", "predicted", "right votes (%)", "unsure", *(METHOD_NAMES[m] for m in found.methods)]
     middle = rows[len(rows) // 2]
@@ -70,8 +71,8 @@ def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
         "gallery_head": head,
         "gallery_rows": table,
         "seen": _seen(found, images, middle),
-        "seen_text": f"Test image {middle.idx}, then what is left of it at four of the {found.scheme.samples} samples: "
-        "the lower and the upper end of the bin that holds each value. A pixel without a divider is black in the "
+        "seen_text": f"Test image {middle.idx}, and what the network sees of it at four of the {found.scheme.samples} "
+        "samples: the lower and the upper end of the bin that contains each value. A hidden pixel is black in the "
         "lower picture and white in the upper one.",
     }
 
