@@ -50,8 +50,8 @@ def reproduce(
     every experiment with so many epochs, and share the folder `runs/reproduce/<epochs>-epochs`. `images` certifies so
     many test images instead. `start` is a model whose weights every training begins with, and `changes` replace
     settings of the recipe (see `train`). `coupling` is "independent" (the paper's, and the default at its scale) or
-    "spread" (the default at the small scale). `say` is told what happens. Under torchrun `train` and `certify` share their
-    work among the processes.
+    "spread" (the default at the small scale). `say` is told what happens. Under torchrun `train` and `certify` share
+    their work among the processes.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as out:
@@ -93,7 +93,7 @@ def reproduce(
         for number, (run, (family, alpha)) in enumerate(models.items(), 1):
             if here.leads:
                 say(f"[{number}/{len(models)}] {folder / run}")
-            scheme = make_scheme(family, alpha, data.shape, data.q, scale, coupling)
+            scheme = make_scheme(family, alpha, data.shape, data.q, scale, coupling=coupling)
             lender = family.lender(scale)
             train(
                 scheme,

@@ -27,7 +27,7 @@ def budget(family: Family, alpha: int, q: int, scale: Scale) -> int:
 
 
 def make_scheme(
-    family: Family, alpha: int, shape: tuple[int, ...], q: int, scale: Scale, coupling: Coupling | None = None
+    family: Family, alpha: int, shape: tuple[int, ...], q: int, scale: Scale, *, coupling: Coupling | None = None
 ) -> Scheme:
     """Make the scheme of one model. `paper`: a periodic design in the published order. `small`: an aperiodic design.
 

@@ -419,7 +419,7 @@ def test_the_kept_records_have_the_schemes_that_their_commands_make() -> None:
     experiment = find_experiment("digits")
     for name, (family, alpha) in experiment.models("small").items():
         kept = json.loads((records / name / "card.json").read_text())
-        assert make_scheme(family, alpha, (1, 8, 8), 16, "small", "independent").fingerprint == kept["scheme"]
+        assert make_scheme(family, alpha, (1, 8, 8), 16, "small", coupling="independent").fingerprint == kept["scheme"]
         assert make_scheme(family, alpha, (1, 8, 8), 16, "small").coupling == "spread"
     assert default_folder(experiment, "small", 2) != default_folder(experiment, "small", 2, "independent")
     assert default_folder(experiment, "paper") == default_folder(experiment, "paper", None, "independent")
