@@ -44,13 +44,13 @@ class Family:
     borrows: bool = False
 
     def lender(self, scale: Scale) -> Family | None:
-        """The models whose weights these ones take instead of being trained."""
+        """Return the models whose weights these ones take instead of being trained."""
         if scale == "paper" or not self.borrows:
             return None
         return attrs.evolve(self, coupling=None, seed=0, kind=None, per_alpha=1000, borrows=False)
 
     def at(self, scale: Scale) -> tuple[int, ...]:
-        """The alphas of a scale."""
+        """Return the alphas of a scale."""
         return self.alphas if scale == "paper" else self.small
 
     @property
@@ -64,7 +64,7 @@ class Family:
         return (*found, f"seed{self.seed}") if self.seed else tuple(found)
 
     def run_name(self, data: str, alpha: int) -> str:
-        """The folder of one model; it tells models apart, so that tables with the same model share it.
+        """Return the folder of one model; it tells models apart, so that tables with the same model share it.
 
         >>> Family(label="", p=HALF, alphas=(18,), small=(), seed=2).run_name("cifar10", 18)
         'cifar10-l0.5-a18-seed2'
@@ -93,7 +93,7 @@ class Panel:
         return "changed pixels" if self.families[0].pixel else "changed features"
 
     def cells(self, label: str) -> tuple[Published, ...] | None:
-        """What the paper has for a row, at each radius."""
+        """Return what the paper has for a row, at each radius."""
         return None if self.table is None else published(self.table).rows.get(label)
 
 
@@ -129,14 +129,14 @@ class Experiment:
     note: str = ""
 
     def models(self, scale: Scale) -> dict[str, tuple[Family, int]]:
-        """Every model to train once, by the name of its folder; those that lend their weights come first."""
+        """Return every model to train once, by the name of its folder; those that lend their weights come first."""
         found = [(family, alpha) for panel in self.panels for family in panel.families for alpha in family.at(scale)]
         lenders = [(family.lender(scale), alpha) for family, alpha in found]
         every = [(family, alpha) for family, alpha in lenders if family is not None] + found
         return {family.run_name(self.data, alpha): (family, alpha) for family, alpha in every}
 
     def base(self, family: Family, alpha: int) -> float | None:
-        """The published base accuracy (percent) of a model; there is one for models of the main text only."""
+        """Return the published base accuracy (percent) of a model; there is one for models of the main text only."""
         return None if family.unusual else published_base(self.data, family.p, family.objective, alpha)
 
 
@@ -161,12 +161,13 @@ def _radii(*radii: int | str) -> tuple[Fraction, ...]:
 
 
 def _both(family: Family, *, small: tuple[int, ...] = ()) -> tuple[Family, Family]:
-    """A row by standard and one by stability training; `small` are the alphas of the second at the small scale."""
+    """Return a row by standard and one by stability training; `small` are the alphas of the second at the small
+    scale."""
     return family, attrs.evolve(family, label=f"{family.label}, stability", objective="stability", small=small)
 
 
 def _above(first: str, second: str, *, stability: bool = True) -> tuple[Claim, ...]:
-    """`first` above `second` at every radius, for each kind of training."""
+    """Return the claims that `first` is above `second` at every radius, for each kind of training."""
     kinds = ("", ", stability") if stability else ("",)
     return tuple(
         Claim(name=f"{first}{kind} above {second}{kind}", first=first + kind, second=second + kind) for kind in kinds
@@ -198,13 +199,13 @@ STABILITY_WINS = Claim(
 
 
 def _near(*families: Family) -> Panel:
-    """Rows at alpha = 1, with the radii that it reaches: an eighteenth of the votes of alpha = 18."""
+    """Return rows at alpha = 1, with the radii that it reaches: an eighteenth of the votes of alpha = 18."""
     rows = tuple(attrs.evolve(family, alphas=(1,), small=(1,)) for family in families)
     return Panel(p=HALF, radii=NEAR_RADII, families=rows)
 
 
 def _at_budget(kind: Kind, per_alpha: int, p: Fraction, alpha: int, borrows: bool = True) -> Family:
-    """Table 1's model with B = per_alpha * alpha votes; at the small scale it may borrow the usual weights."""
+    """Return table 1's model with B = per_alpha * alpha votes; at the small scale it may borrow the usual weights."""
     label, only = f"{kind}, B = {per_alpha} alpha", (alpha,)
     return Family(label=label, p=p, alphas=only, small=only, kind=kind, per_alpha=per_alpha, borrows=borrows)
 

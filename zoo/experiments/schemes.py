@@ -26,7 +26,7 @@ def budget(family: Family, alpha: int, q: int, scale: Scale) -> int:
 
 
 def make_scheme(family: Family, alpha: int, shape: tuple[int, ...], q: int, scale: Scale) -> Scheme:
-    """`paper`: a periodic design in the published order. `small`: an aperiodic one, interleaved."""
+    """Return the scheme: for `paper` a periodic design in the published order, for `small` an aperiodic one."""
     exact = family.p in (0, 1) or family.coupling == "global"
     kind = family.kind or ("periodic" if scale == "paper" or exact else "aperiodic")
     metric = ECM.l0(alpha) if family.p == 0 else ECM.lp(family.p, alpha)
@@ -45,7 +45,7 @@ def make_scheme(family: Family, alpha: int, shape: tuple[int, ...], q: int, scal
 
 @cache
 def votes_an_image(family: Family, alpha: int, q: int, scale: Scale) -> int:
-    """Forward passes that certify one image: B, or fewer weighted ones for a global Lambda."""
+    """Return forward passes that certify one image: B, or fewer weighted ones for a global Lambda."""
     if family.coupling == "global":
         return make_scheme(family, alpha, (1,), q, scale).samples
     return budget(family, alpha, q, scale)

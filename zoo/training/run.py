@@ -127,7 +127,7 @@ def _folder(out: str | os.PathLike[str] | None, usual: str) -> Path:
 def _first_network(
     wanted: Network | None, scheme: Scheme, data: Dataset, seed: int
 ) -> tuple[str, nn.Module, list[int]]:
-    """The name of the network, itself with its first weights, and the shape of what the noise shows it."""
+    """Return the name of the network, itself with its first weights, and the shape of what the noise shows it."""
     torch.manual_seed(key_seed("init", seed))
     shape = (channels(scheme.representation, data.shape[0]), *data.shape[1:])
     name, network = build_network(wanted or default_model(data.shape), shape, data.classes)
@@ -136,7 +136,8 @@ def _first_network(
 
 
 def _kept(run: Run, card: dict[str, Any], seconds: float) -> Model:
-    """The model of a run that has ended, with its card, on every process; the leading one writes it to the folder."""
+    """Return the model of a run that has ended, with its card, on every process; the leading one writes it to the
+    folder."""
     base, scheme, here = run.base, run.noise.scheme, run.workers
     base.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
     card = measured_card(card, run, seconds)
