@@ -13,8 +13,8 @@ from docs.programs import figures
 from docs.programs.records import MAIN, Run, read_run, runs_in
 from docs.programs.text import difference, listed, plain, span, table
 from ecm.design.budget import PER_ALPHA
+from zoo.experiments.catalogue import EXPERIMENTS
 from zoo.experiments.checks import paired_interval
-from zoo.experiments.declarations import EXPERIMENTS
 from zoo.experiments.table import certified_images
 
 PROTOTYPE = (5.0, 8.0)  # points that a prototype of the vote-aware certificate gained at mid radii

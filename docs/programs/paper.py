@@ -21,8 +21,9 @@ from docs.programs.records import MAIN, RECORDS, Found, Run, find, read_run, run
 from docs.programs.text import difference, listed, percent, plain, table, with_interval
 from zoo.certification import METHODS
 from zoo.experiments import SIZES
+from zoo.experiments.catalogue import EXPERIMENTS
 from zoo.experiments.checks import Verdict
-from zoo.experiments.declarations import EXPERIMENTS, Family, Panel
+from zoo.experiments.declarations import Family, Panel
 from zoo.experiments.table import Cell
 from zoo.models import build_network
 from zoo.training import preset

@@ -20,7 +20,8 @@ from smoothing.scheme import Noise, channels
 from zoo.certification import METHODS
 from zoo.data import Dataset
 from zoo.distributed import choose_device
-from zoo.experiments.declarations import VARIABLE, Experiment, Scale
+from zoo.experiments.catalogue import FAMILIES
+from zoo.experiments.declarations import Experiment, Scale
 from zoo.experiments.schemes import make_scheme, votes_an_image
 from zoo.files import write_json
 from zoo.folder import PLAN
@@ -91,7 +92,7 @@ def cost(
 ) -> Cost:
     """Return what `epochs` (None: the recipe's) and `images` (0: the experiment's) come to on data of this size.
 
-    >>> from zoo.experiments.declarations import find_experiment
+    >>> from zoo.experiments.catalogue import find_experiment
     >>> found = cost(find_experiment("digits"), "small", Speed(1e-3, 1e-4, 0), SIZES["digits"], epochs=2, images=100)
     >>> found.models, found.draws, found.votes, round(found.seconds, 1)
     (4, 11504, 129600, 24.5)
@@ -149,7 +150,7 @@ def measure(size: Size, scale: Scale, device: str | torch.device | None = None, 
 def _certificate_seconds(size: Size, scale: Scale) -> float:
     """Of one image, all three certificates, with the design of a large alpha and votes that mostly agree."""
     shape = size.shape if np.prod(size.shape) <= np.prod(_PART) else _PART
-    scheme = make_scheme(VARIABLE, 12, shape, size.q, scale)
+    scheme = make_scheme(FAMILIES["variable"], 12, shape, size.q, scale)
     random = np.random.RandomState(0)
     votes = np.where(random.rand(scheme.samples) < 0.7, 0, random.randint(10, size=scheme.samples)).astype(np.uint8)
     levels = random.randint(size.q + 1, size=shape)
@@ -186,7 +187,7 @@ class Plan:
 
         One epoch and 20 images are the least, however short the time.
 
-        >>> from zoo.experiments.declarations import find_experiment
+        >>> from zoo.experiments.catalogue import find_experiment
         >>> plan = Plan.small(find_experiment("digits"), 1.0, None, Speed(1e-4, 1e-5, 1e-3), SIZES["digits"])
         >>> plan.epochs, plan.images
         (93, 359)

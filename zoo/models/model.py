@@ -25,6 +25,7 @@ from zoo.models.card import describe
 from zoo.models.estimator import EstimatorBase
 from zoo.models.networks import Base, build_network
 from zoo.models.places import AGAIN, FORMAT, read_card
+from zoo.models.precision import compact
 
 __all__ = [
     "AGAIN",
@@ -320,7 +321,7 @@ def is_unchanged(model: Model) -> bool:
 def write_model(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any]) -> Model:
     """Write weights, scheme and card into the folder, the card last: a folder with a card is complete."""
     write_atomically(path / SCHEME, scheme.to_json().encode())
-    save_tensors(path / WEIGHTS, base.state_dict(), {"scheme": scheme.fingerprint, "model": card["model"]})
+    save_tensors(path / WEIGHTS, compact(base.state_dict()), {"scheme": scheme.fingerprint, "model": card["model"]})
     (path / OLD_WEIGHTS).unlink(missing_ok=True)
     return Model(path, base.eval(), scheme, write_card(path, scheme, card))
 

@@ -123,7 +123,7 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="no vote record"):
         Record.open(tmp_path / "nothing")
     (tmp_path / "header.json").write_text("{}")
-    with pytest.raises(RecordError, match="not the header"):
+    with pytest.raises(RecordError, match="not the JSON of the header"):
         Record.open(tmp_path)
 
 
@@ -280,7 +280,7 @@ def altered(**fields: object) -> bytes:
 def test_what_is_no_header_is_refused_in_words(tmp_path: Path, header: bytes) -> None:
     """Other bytes, other JSON, and sizes of no row, before any row is read."""
     (tmp_path / "header.json").write_bytes(header)
-    with pytest.raises(RecordError, match="not the header"):
+    with pytest.raises(RecordError, match="not the JSON of the header"):
         Record.open(tmp_path)
 
 
