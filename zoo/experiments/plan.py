@@ -73,7 +73,7 @@ class Speed:
 
 @attrs.frozen
 class Cost:
-    """Of a whole experiment at one scale."""
+    """The cost of a whole experiment at one scale."""
 
     models: int
     draws: int  # training: epochs x images x draws an image, over all models
@@ -148,7 +148,7 @@ def measure(size: Size, scale: Scale, device: str | torch.device | None = None, 
 
 
 def _certificate_seconds(size: Size, scale: Scale) -> float:
-    """Of one image, all three certificates, with the design of a large alpha and votes that mostly agree."""
+    """Return the seconds of all three certificates of one image, for a large alpha and votes that mostly agree."""
     shape = size.shape if np.prod(size.shape) <= np.prod(_PART) else _PART
     scheme = make_scheme(FAMILIES["variable"], 12, shape, size.q, scale)
     random = np.random.RandomState(0)
