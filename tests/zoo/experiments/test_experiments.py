@@ -22,20 +22,12 @@ from ecm.errors import ECMError
 from smoothing import Scheme
 from zoo.certification import METHODS
 from zoo.cli import app
+from zoo.experiments.catalogue import EXPERIMENTS, FAMILIES, find_experiment
 from zoo.experiments.checks import check, judge, paired_interval
-from zoo.experiments.declarations import (
-    BASELINE,
-    EXPERIMENTS,
-    VARIABLE,
-    Claim,
-    Experiment,
-    Panel,
-    Scale,
-    find_experiment,
-)
+from zoo.experiments.declarations import Claim, Experiment, Panel, Scale
 from zoo.experiments.paper import PublishedTable, published, published_bases
 from zoo.experiments.plan import MOST_EPOCHS, SIZES, Plan, Speed
-from zoo.experiments.run import reproduce
+from zoo.experiments.run import default_folder, reproduce
 from zoo.experiments.schemes import make_scheme, votes_an_image
 from zoo.experiments.table import Reproduction, certified_images
 from zoo.files import load_tensors
@@ -158,10 +150,10 @@ def test_names_of_runs_tell_models_apart() -> None:
 
 def test_schemes_are_those_of_the_paper() -> None:
     """B = 1000 alpha periodic outcomes in the published order; the baseline is the fixed Lambda with B = alpha q."""
-    scheme = make_scheme(VARIABLE, 3, (3, 4, 4), 255, "paper")
+    scheme = make_scheme(FAMILIES["variable"], 3, (3, 4, 4), 255, "paper")
     assert (scheme.total, scheme.design.kind, scheme.order, scheme.seed) == (3000, "periodic", "published", 0)
     fixed = Scheme.l1(3, (3, 4, 4), 255, coupling="independent", order="published", representation="center")
-    assert make_scheme(BASELINE, 3, (3, 4, 4), 255, "paper").fingerprint == fixed.fingerprint
+    assert make_scheme(FAMILIES["baseline"], 3, (3, 4, 4), 255, "paper").fingerprint == fixed.fingerprint
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -342,7 +334,7 @@ def test_a_model_that_borrows_votes_with_the_weights_of_the_usual_one(
 ) -> None:
     """Other designs and offsets, the same weights; and models of so many epochs are shared by experiments."""
     panel = EXPERIMENTS["digits"].panels[0]
-    usual = attrs.evolve(VARIABLE, alphas=(3,), small=(3,))
+    usual = attrs.evolve(FAMILIES["variable"], alphas=(3,), small=(3,))
     few = attrs.evolve(usual, label="few", kind="periodic", per_alpha=16, borrows=True)
     seed = attrs.evolve(usual, label="seed", seed=1, borrows=True)
     other = attrs.evolve(EXPERIMENTS["digits"], name="other", panels=(attrs.evolve(panel, families=(few, seed)),))
@@ -419,3 +411,17 @@ def test_two_processes_make_one_table(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["images"] == 6
+
+
+def test_the_kept_records_have_the_schemes_that_their_commands_make() -> None:
+    """`--coupling independent` makes the very schemes of docs/records; the default makes spread ones elsewhere."""
+    records = Path(__file__).parents[3] / "docs" / "records" / "digits"
+    experiment = find_experiment("digits")
+    for name, (family, alpha) in experiment.models("small").items():
+        kept = json.loads((records / name / "card.json").read_text())
+        assert make_scheme(family, alpha, (1, 8, 8), 16, "small", coupling="independent").fingerprint == kept["scheme"]
+        assert make_scheme(family, alpha, (1, 8, 8), 16, "small").coupling == "spread"
+    assert default_folder(experiment, "small", 2) != default_folder(experiment, "small", 2, "independent")
+    assert default_folder(experiment, "paper") == default_folder(experiment, "paper", None, "independent")
+    with pytest.raises(ECMError, match="write 'independent'"):
+        reproduce("digits", coupling="cyclic")  # type: ignore[arg-type]
