@@ -69,12 +69,12 @@ def certify(
 
     `limit` takes the first images of one fixed random order, so that a larger limit continues a smaller one and sets
     sorted by class are not a problem. `radii` (l_p radii where g = z**p/alpha, else metric distances) are those of the
-    table. `rule` says how the votes make a class, "plurality" or "runoff"; both are computed from one record, since it
-    keeps how every sample ranks the classes. `certificate` is "strongest" (the vote-aware one of the rule), or "paper",
-    "integer", "vote_aware" (plurality), "runoff", "runoff_vote_aware"; the weaker ones, and for a run-off those of the
-    plurality, are computed along with it, from the same votes. A vote whose two best logits differ by at most
-    `tolerance` is unsure and counts against the prediction; by default that is measured on this machine when the record
-    is begun, and checked where the record goes on.
+    table. `rule` says how the votes make a class, "plurality" or "runoff" (default: `model.rule`); both are computed
+    from one record, since it keeps how every sample ranks the classes. `certificate` is "strongest" (the vote-aware one
+    of the rule), or "paper", "integer", "vote_aware" (plurality), "runoff", "runoff_vote_aware"; the weaker ones, and
+    for a run-off those of the plurality, are computed along with it, from the same votes. A vote whose two best logits
+    differ by at most `tolerance` is unsure and counts against the prediction; by default that is measured on this
+    machine when the record is begun, and checked where the record goes on.
     `batch_size` is the number of noisy inputs in one call of the network; by default what suits it. `root` is where the
     files of a named data set lie (`--data` on the command line).
 
@@ -125,7 +125,7 @@ def certify(
         here.wait()  # nobody looks for an older record while another process begins a new one
         header = fitting_header(header, folder / VOTES)
         here.wait()
-        reported = chosen_certificate(certificate, rule, ranked=header.ranked)
+        reported = chosen_certificate(certificate, rule, ranked=header.ranked, default=trained.rule)
         methods = methods_up_to(reported)
         if reported in RUNOFF_METHODS and not header.ranked:
             raise CertifyError(

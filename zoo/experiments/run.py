@@ -101,7 +101,7 @@ def reproduce(
                 objective=family.objective,
                 **changes,
             )
-            certify(folder / run, data, limit=plan.images, device=device, progress=progress)
+            certify(folder / run, data, limit=plan.images, rule="plurality", device=device, progress=progress)
         here.wait()
         return collect(experiment, scale, folder)
 
