@@ -16,65 +16,44 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from ecm.errors import ECMError
+from ecm.files import locked, replace_file
+from ecm.jsontext import read_json
 from zoo.errors import CheckpointError
-from zoo.untrusted import read_json
 
 FORMAT = "ecm-checkpoint-1"
-PART = ".part"  # what a killed process may leave behind
-_ADVICE = "delete it to begin the run anew (resume=False, --no-resume, does the same)"
+_ADVICE = "delete it to start the run again (resume=False, --no-resume, does the same)"
 
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """While this lasts no other process writes a run into the folder; a killed process takes its lock with it."""
-    import fcntl
-
     folder.mkdir(parents=True, exist_ok=True)
+    busy = ECMError(f"{folder} is in use by another process: wait until it has ended, or choose another folder")
     handle = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ECMError(
-                f"{folder} is in use by another process: wait until it has ended, or choose another folder"
-            ) from error
-        except OSError:  # a disk without locks
+        with locked(handle, busy):
             yield
-            return
-        try:
-            yield
-        finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough: a worker process may still hold the handle
     finally:
         os.close(handle)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside, flush to the disk, rename: `path` holds the old or the new content, never a part of one.
+    """Put a file of a run in place in one step; an error says that the run can go on.
 
     A full disk or a missing permission leaves the old file as it was.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}{PART}")  # not tempfile: its files are for the owner alone
     try:
-        try:
-            with beside.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+        replace_file(path, content)
     except OSError as error:
         raise CheckpointError(
             f"{path} could not be written: {error.strerror}; the previous state is intact. Make room or choose another "
             "folder, then run the same command again to resume"
         ) from error
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the rename itself
-    finally:
-        os.close(folder)
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Put a JSON file of a run in place in one step."""
+    write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -88,8 +67,8 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, 
 
 
 def _ordered(content: bytes) -> bytes:
-    """The same safetensors file with its metadata in order: the library writes them in an order of chance, and a model
-    is known by the sha256 of its file."""
+    """Return the same safetensors file with its metadata in order: the library writes them in an order of chance, and a
+    model is known by the sha256 of its file."""
     size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + size])
     header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
@@ -99,7 +78,8 @@ def _ordered(content: bytes) -> bytes:
 
 
 def load_tensors(path: Path, *, advice: str = _ADVICE) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `save_tensors` wrote; a file that is truncated, damaged or something else is refused with the advice."""
+    """Return what `save_tensors` wrote; a file that is truncated, damaged or something else is refused with the
+    advice."""
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}

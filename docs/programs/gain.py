@@ -13,8 +13,8 @@ from docs.programs import figures
 from docs.programs.records import MAIN, Run, read_run, runs_in
 from docs.programs.text import difference, listed, plain, span, table
 from ecm.design.budget import PER_ALPHA
+from zoo.experiments.catalogue import EXPERIMENTS
 from zoo.experiments.checks import paired_interval
-from zoo.experiments.declarations import EXPERIMENTS
 from zoo.experiments.table import certified_images
 
 PROTOTYPE = (5.0, 8.0)  # points that a prototype of the vote-aware certificate gained at mid radii
@@ -158,4 +158,4 @@ def gain_figures(groups: dict[Power, list[Run]]) -> dict[str, str]:
         for run in (run for run in runs if round(run.per_alpha) in (PER_ALPHA, 1000)):
             label = f"alpha = {power[1]}, {_design(run)}".replace("alpha", "α")
             curves.setdefault(f"p = {power[0]}", {})[label] = figures.gain_curve(run)
-    return {"results-gain.svg": figures.gains(curves)} if curves else {}
+    return {"paper-gain.svg": figures.gains(curves)} if curves else {}

@@ -1,6 +1,6 @@
 """Records of finished runs: all that a run's numbers are counted from, without its weights and votes.
 
-`docs/records/<campaign>/<run>/` holds the card, the scheme, and the certification with one row an image.
+`docs/records/<campaign>/<run>/` holds the card, the scheme, and the certification with one row per image.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from smoothing import Record
 from zoo.certification import Certification, read_about, read_certification
 from zoo.data import load_data
 from zoo.experiments import Reproduction, check
+from zoo.experiments.catalogue import EXPERIMENTS
 from zoo.experiments.checks import Verdict
-from zoo.experiments.declarations import EXPERIMENTS, Experiment, Family
+from zoo.experiments.declarations import Experiment, Family
 from zoo.experiments.table import Trained, collect, read_trained
 from zoo.folder import ABOUT, CARD, SCHEME, TABLE, VOTES, WEIGHTS
 from zoo.models import PRETRAINED, load, read_card
@@ -128,13 +129,12 @@ def ship(run: Path, root: Path | None = None, packaged: Path = PRETRAINED) -> Pa
         raise ECMError(f"{run} was certified on other images than those of {data.name} in {root}")
     target = packaged / model.card["name"]
     shutil.rmtree(target, ignore_errors=True)
-    (target / VOTES).mkdir(parents=True)
+    target.mkdir(parents=True)
     for name in KEPT:
         shutil.copyfile(run / name, target / name)
     shutil.copyfile(weights_path(run), target / WEIGHTS)
     put_card(target, read_card(target))
-    for path in Record.open(run / VOTES).path.iterdir():
-        shutil.copyfile(path, target / VOTES / path.name)
+    Record.open(run / VOTES).pack(target / VOTES)
     add_images(target, root)
     return target
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +14,15 @@ import platformdirs
 from ecm.allocation import Outcomes
 from ecm.design.archive import read_arrays
 from ecm.errors import ECMError
+from ecm.files import replace_file
 
 _ADMINISTRATOR = 0  # whose files a system's own cache holds
 _HEADERS = 4096  # bytes that the names and types of the arrays take
 
 
 def cache_folder() -> Path | None:
-    """Where designs are kept: the environment variable ECM_CACHE, else the user's cache; None if ECM_CACHE is empty.
+    """Return where designs are kept: the environment variable ECM_CACHE, else the user's cache; None if ECM_CACHE is
+    empty.
 
     >>> import os
     >>> from unittest.mock import patch
@@ -35,7 +37,8 @@ def cache_folder() -> Path | None:
 
 
 def recall(key: str, dividers: int, outcomes: int) -> Outcomes | None:
-    """The outcomes stored under `key`, if they are as they were stored; None otherwise (they are then found again).
+    """Return the outcomes stored under `key`, if they are as they were stored; None otherwise (they are then found
+    again).
 
     `dividers` and `outcomes` bound what may be there, so that a small file cannot unpack to a large one. The file says
     under which key its rows were found and has their digest: an entry that was renamed, edited or cut is not used. Nor
@@ -56,7 +59,7 @@ def recall(key: str, dividers: int, outcomes: int) -> Outcomes | None:
 
 
 def remember(key: str, outcomes: Outcomes) -> None:
-    """Store the outcomes under `key`: written beside, then renamed, so that no reader sees half a file.
+    """Store the outcomes under `key`, in one step: no reader sees half a file.
 
     A folder that cannot be written is no error: the design is simply built again next time.
     """
@@ -66,21 +69,16 @@ def remember(key: str, outcomes: Outcomes) -> None:
     with contextlib.suppress(OSError):
         place = folder / "designs"
         place.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=place, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(
-                    file,
-                    q=outcomes.q,
-                    budget=outcomes.budget,
-                    starts=outcomes.starts,
-                    gaps=outcomes.gaps,
-                    digest=np.frombuffer(_digest(key, outcomes), dtype=np.uint8),
-                )
-            Path(name).replace(place / f"{key}.npz")
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        content = io.BytesIO()
+        np.savez_compressed(
+            content,
+            q=outcomes.q,
+            budget=outcomes.budget,
+            starts=outcomes.starts,
+            gaps=outcomes.gaps,
+            digest=np.frombuffer(_digest(key, outcomes), dtype=np.uint8),
+        )
+        replace_file(place / f"{key}.npz", content.getvalue())
 
 
 def _digest(key: str, outcomes: Outcomes) -> bytes:
@@ -90,7 +88,7 @@ def _digest(key: str, outcomes: Outcomes) -> bytes:
 
 
 def _ours(path: Path) -> bool:
-    """Whether the file is the user's own, or the system administrator's."""
+    """Return whether the file is the user's own, or the system administrator's."""
     if not hasattr(os, "getuid"):  # Windows, where the cache folder is the user's
         return True
     return path.stat().st_uid in (os.getuid(), _ADMINISTRATOR)

@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 from ecm.allocation import Outcomes, whole
 from ecm.design.archive import read_arrays
 from ecm.design.search import LARGEST_SEARCH, VERSION, Effort, construct, steps_for
-from ecm.errors import DesignError, ECMError
+from ecm.errors import DesignError
+from ecm.jsontext import JsonForm
 
 if TYPE_CHECKING:
     from ecm.elementwise import ECM
 
 Kind = Literal["aperiodic", "periodic"]
 FORMAT = "ecm-design-2"
+_FORM = JsonForm("a design", (FORMAT,), DesignError, "pass what Design.to_json wrote")
 LARGEST_FILE = 1 << 27  # bytes that a saved design may unpack to: 16 million dividers
 
 
@@ -93,7 +95,7 @@ class Design:
         budget: int,
         provenance: Mapping[str, Any] | None = None,
     ) -> Design:
-        """From the gaps (1..q) that carry a divider in each outcome; for several components, one list of rows each.
+        """Return the design whose outcomes have dividers in these gaps (1..q); give one list of rows per component.
 
         Missing or empty rows are infinite outcomes.
         """
@@ -110,7 +112,8 @@ class Design:
         budget: int,
         provenance: Mapping[str, Any] | None = None,
     ) -> Design:
-        """The periodic design: width j (levels) with all its j offsets, weights[j] times; one mapping a component.
+        """Return the periodic design: width j (levels) with all its j offsets, weights[j] times; one mapping a
+        component.
 
         >>> from ecm import ECM
         >>> Design.from_weights(ECM.l1(), {4: 1}, q=4, budget=4).eps_max
@@ -192,7 +195,8 @@ class Design:
         }
 
     def to_json(self) -> str:
-        """The design as JSON text: its weights if it is periodic, else the divider gaps of every finite outcome."""
+        """Return the design as JSON text: its weights if it is periodic, else the divider gaps of every finite
+        outcome."""
         if self.weights is not None:
             body: dict[str, Any] = {"weights": [{str(j): w for j, w in sorted(m.items())} for m in self.weights]}
         else:
@@ -208,26 +212,21 @@ class Design:
         >>> Design.from_json(design.to_json()) == design
         True
         """
-        data = _parse(text)
         maps = None
-        try:
+        with _FORM.reading(text) as data:
             if "weights" in data:
                 maps = [{int(j): index(w) for j, w in m.items()} for m in data["weights"]]
                 lists = [Outcomes.from_weights(m, data["q"], data["budget"]) for m in maps]
             else:
                 lists = [Outcomes.from_rows(rows, data["q"], data["budget"]) for rows in data["rows"]]
             return cls._from_header(data, lists, maps)
-        except ECMError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise DesignError(f"not a design in JSON ({error!r}): pass what Design.to_json wrote") from error
 
     def save(self, path: str | Path) -> None:
         """Write the design as a compressed npz file (exactly at `path`)."""
         Path(path).write_bytes(self.to_bytes())
 
     def to_bytes(self) -> bytes:
-        """The content of the npz file that `save` writes."""
+        """Return the content of the npz file that `save` writes."""
         arrays: dict[str, NDArray[Any]] = {"header": np.array(json.dumps(self._header()))}
         for i, outcomes in enumerate(self.outcomes):
             if self.weights is not None:
@@ -243,7 +242,10 @@ class Design:
         """Read what `save` wrote; everything is verified again. Raises DesignError if the file is damaged."""
         try:
             arrays = read_arrays(path, most=LARGEST_FILE)
-            data = _parse(str(arrays["header"]))
+            header = str(arrays["header"])
+        except KeyError as error:
+            raise DesignError(f"{path} is not a readable design file ({error}): build the design again") from error
+        with _FORM.reading(header) as data:
             maps = None
             if data["kind"] == "periodic":
                 maps = [dict(arrays[f"weights{i}"].tolist()) for i in range(len(arrays) - 1)]
@@ -254,10 +256,6 @@ class Design:
                     for i in range(len(arrays) // 2)
                 ]
             return cls._from_header(data, lists, maps)
-        except (FileNotFoundError, ECMError):
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-            raise DesignError(f"{path} is not a readable design file ({error}): build the design again") from error
 
     @classmethod
     def _from_header(
@@ -298,17 +296,6 @@ class Design:
         )
 
 
-def _parse(text: str) -> dict[str, Any]:
-    try:
-        data: dict[str, Any] = json.loads(text)
-        known = data["format"] == FORMAT
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DesignError(f"not a design in JSON ({error!r}): pass what Design.to_json wrote") from error
-    if not known:
-        raise DesignError(f"format {data['format']!r} is not {FORMAT!r}: build the design again with this version")
-    return data
-
-
 def make_design(
     metric: ECM,
     budget: int,
@@ -318,7 +305,7 @@ def make_design(
     seed: int = 0,
     effort: Effort = "fast",
 ) -> Design:
-    """A verified design of `budget` outcomes for every component of the metric, close to g from below.
+    """Return a verified design of `budget` outcomes for every component of the metric, close to g from below.
 
     "aperiodic": greedy start and breakout search (about 2.6 outcomes below B g at worst, see docs/designs.md); the same
     seed and effort give the same rows, and what was found once is read from the cache (ECM_CACHE). "periodic": the

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,6 +15,7 @@ from ecm.design.cache import recall, remember
 from ecm.design.greedy_start import greedy
 from ecm.design.lower_bound import least_gap
 from ecm.errors import DesignError
+from ecm.progress import ProgressBar
 
 Effort = Literal["fast", "thorough"]
 VERSION = 1  # raise it when the same input gives other rows: old cache entries are then left alone
@@ -28,7 +25,7 @@ GRAIN = 2**20
 
 
 def construct(caps: Ints, target: Floats, seed: int = 0, effort: Effort = "fast") -> Outcomes:
-    """caps[q] outcomes with c(x, x+k) <= caps[k] for all pairs and a small max of target[k] - c(x, x+k).
+    """Return caps[q] outcomes with c(x, x+k) <= caps[k] for all pairs and a small max of target[k] - c(x, x+k).
 
     `target[k]` = B g(k/q) (a float steers the search), `caps[k]` its exact floor (decides). The result depends on
     nothing else but seed and effort, so g/alpha with budget alpha*B is the same problem and the same cache entry.
@@ -46,7 +43,11 @@ def construct(caps: Ints, target: Floats, seed: int = 0, effort: Effort = "fast"
         return known
     found = greedy(caps, goal)
     if steps and budget:
-        with _progress(steps) as report:
+        with ProgressBar(steps, "design", log=False, after=1.0) as bar:
+
+            def report(step: int, worst: float) -> None:
+                bar.at(step, f"worst gap {worst:.3f} outcomes")
+
             search = Breakout(blocks_of(found), caps, goal, seed, enough=least_gap(caps, goal))
             blocks = search.run(steps, report)
         found = outcomes_of(blocks, budget)
@@ -70,30 +71,3 @@ def _key(caps: Ints, goal: Floats, seed: int, steps: int) -> str:
     digest.update(caps.astype("<i8").tobytes())
     digest.update(np.rint(goal * GRAIN).astype("<i8").tobytes())
     return digest.hexdigest()
-
-
-@contextmanager
-def _progress(steps: int) -> Iterator[Callable[[int, float], None] | None]:
-    """A bar on standard error, from the second second on, and only where somebody can see it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task("design", total=steps)
-    since = time.monotonic()
-    shown = False
-
-    def report(step: int, worst: float) -> None:
-        nonlocal shown
-        if not shown and time.monotonic() - since > 1:
-            shown = True
-            bar.start()
-        bar.update(task, completed=step, description=f"design, worst gap {worst:.3f} outcomes")
-
-    try:
-        yield report
-    finally:
-        bar.stop()

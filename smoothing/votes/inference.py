@@ -1,4 +1,11 @@
-"""The base as it is evaluated: a copy that computes the same function faster, where that is certain; else the base."""
+"""The base as it is evaluated: by a copy that computes the same function faster where the network asks for one, else by
+the network itself.
+
+A module asks for the copy with `fast_copy = True`, in its class or on the instance, for its own `forward`. That is a
+promise: `forward` is made of PyTorch's operations on its input, its tensors and its submodules; it keeps nothing of a
+call and reads nothing else. PyTorch's plain layers (`LAYERS`) keep it. A network is copied if all its modules ask for
+it, and the copy is used if it agrees with the network on inputs that are tried.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,6 @@ import math
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
-from types import FunctionType
 from typing import Any
 
 import attrs
@@ -26,6 +32,15 @@ _FEWEST, _MOST = 8, 1024
 _CLOSE = 1e-4
 # What every module has and what no function depends on: submodules are gone through by name, hooks are asked for.
 _INSIDE = vars(nn.Module()).keys() - {"_parameters", "_buffers", "training"}
+# Layers of PyTorch that compute with their input and their own tensors alone; a subclass has to say so itself.
+LAYERS = frozenset(
+    {
+        *(nn.Sequential, nn.ModuleList, nn.Identity, nn.Flatten, nn.Unflatten, nn.Linear, nn.Conv1d, nn.Conv2d),
+        *(nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.LayerNorm, nn.Dropout, nn.Dropout2d),
+        *(nn.ReLU, nn.LeakyReLU, nn.GELU, nn.SiLU, nn.Sigmoid, nn.Tanh, nn.Softmax),
+        *(nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.AdaptiveMaxPool2d),
+    }
+)
 _PLAIN = (bool, int, float, complex, str, bytes, set, frozenset)
 
 
@@ -34,7 +49,7 @@ class Prepared:
     """What is called in place of `base`, and the batch that suits it.
 
     `network` is `base` itself, or a copy whose batch norms are folded into the convolutions before them. `pure` says
-    that it is a graph of PyTorch's own operations without any Python state, so that threads may call it at once.
+    that it is such a copy, of a network that keeps nothing of a call, so that threads may call it at once.
     `rows` is how many inputs one call should get, from the size of the largest activation (of the input, if the base
     is called as it is).
     """
@@ -63,13 +78,13 @@ class Prepared:
 
 
 def prepare(base: nn.Module, example: Tensor, channels_last: bool, autocast: torch.dtype | None = None) -> Prepared:
-    """Copy `base` (in evaluation mode), trace it as it will be called, under `autocast` say, fold its norms and store
-    its weights as the inputs are stored.
+    """Copy `base` (in evaluation mode) if it asks for that, trace it as it will be called, under `autocast` say, fold
+    its norms and store its weights as the inputs are stored.
 
-    The copy is used only if the trace succeeds, no module has hooks, nothing but PyTorch's code is left in it, it keeps
-    nothing of a call, and it agrees with `base` on inputs like `example`; a network with data-dependent control flow,
-    compiled code or a random part is called as it is. Folding changes the order of roundings, nothing else:
-    `smoothing.measure_jitter` includes what it moves.
+    The promise is verified as far as it can be: the copy is used only if the trace succeeds, no module has hooks, a
+    call leaves the tensors as they were, and it agrees with `base` on inputs like `example`; a network with
+    data-dependent control flow, compiled code or a random part is called as it is. Folding changes the order of
+    roundings, nothing else: `smoothing.measure_jitter` includes what it moves.
 
     >>> net = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(12, 2)).eval()
     >>> prepared = prepare(net, torch.rand(3, 2, 4, 4), channels_last=True)
@@ -77,8 +92,8 @@ def prepare(base: nn.Module, example: Tensor, channels_last: bool, autocast: tor
     (True, 0)
     """
     as_it_is = Prepared(base, False, _rows(example, _bytes(example)), channels_last, autocast)
-    if next(chain(base.parameters(), base.buffers()), None) is None or _hooked(base):
-        return as_it_is  # nothing to gain, or Python code that a trace would drop
+    if not asks_for_copy(base) or next(chain(base.parameters(), base.buffers()), None) is None or _hooked(base):
+        return as_it_is  # not asked for, nothing to gain, or Python code that a trace would drop
     # Dark and bright inputs as well: what a base does with those alone shows if a trace has missed it.
     tried = torch.cat([example, 1 - example, torch.zeros_like(example[:1]), torch.ones_like(example[:1])])
     try:
@@ -88,12 +103,31 @@ def prepare(base: nn.Module, example: Tensor, channels_last: bool, autocast: tor
             found = _answer(network, tried)
     except Exception:  # whatever a user's own code says to being traced
         return as_it_is
-    if found is None or not _is_pure(network) or _writes(network, 1 - tried):
+    if found is None or _writes(network, 1 - tried):
         return as_it_is
     if not _close(_answer(base, tried), found):
         return as_it_is
     rows, state = _rows(tried, seen.bytes), _kept(_state(base))
     return Prepared(network, True, rows, channels_last, autocast, state, found[: len(example)])
+
+
+def asks_for_copy(base: nn.Module) -> bool:
+    """Whether every module of the network is a plain layer or says `fast_copy = True` of itself; a subclass that does
+    not say it again may compute something else.
+
+    >>> class Halved(nn.Linear):
+    ...     def forward(self, x: Tensor) -> Tensor:
+    ...         return super().forward(x) / 2
+    >>> asks_for_copy(nn.Sequential(nn.Linear(2, 3), nn.ReLU())), asks_for_copy(nn.Sequential(Halved(2, 3)))
+    (True, False)
+    >>> Halved.fast_copy = True
+    >>> asks_for_copy(nn.Sequential(Halved(2, 3)))
+    True
+    """
+    return all(
+        vars(module).get("fast_copy", vars(type(module)).get("fast_copy", type(module) in LAYERS)) is True
+        for module in base.modules()
+    )
 
 
 def mixed(device: torch.device, dtype: torch.dtype | None) -> AbstractContextManager[Any]:
@@ -133,13 +167,6 @@ def _fold(network: fx.GraphModule) -> None:
 def _is(network: fx.GraphModule, node: fx.Node, kind: type[nn.Module]) -> bool:
     """Whether a node calls a module of exactly this class: a subclass may compute something else."""
     return node.op == "call_module" and type(network.get_submodule(str(node.target))) is kind
-
-
-def _is_pure(network: fx.GraphModule) -> bool:
-    """Whether no Python code but PyTorch's is called: not a wrapped function, a parametrization or an activation."""
-    called = [node.target for node in network.graph.nodes if node.op == "call_function"]
-    called += [value for module in network.modules() for value in (type(module), *vars(module).values())]
-    return all(target.__module__.startswith("torch.") for target in called if isinstance(target, FunctionType | type))
 
 
 def _writes(network: nn.Module, other: Tensor) -> bool:

@@ -18,14 +18,20 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from ecm.files import locked, replace_file, sync_folder
+from ecm.jsontext import JsonForm
+from ecm.progress import ProgressBar
 from smoothing.certificates import Codes, Packing, Tally, Votes, vote_dtype
 from smoothing.errors import InputError, RecordError
 from smoothing.scheme import Images, digest
 from smoothing.votes.arrays import FromArrays
 from smoothing.votes.classifier import SmoothedClassifier
-from smoothing.votes.progress import progress_bar
+from smoothing.votes.packing import PACKED, pack, unpack
 
 FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
+_FORM = JsonForm(
+    "the header of a vote record", (FORMAT, UNBOUND), RecordError, "was the folder written by vote_dataset?"
+)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _HEADER, _SHARD = "header.json", "rank-{:05d}.rows"
@@ -47,7 +53,7 @@ def _tolerance(_: object, attribute: object, value: float) -> None:
 
 @attrs.frozen
 class Header:
-    """What a record belongs to. Two runs may share a record only if all of this is equal.
+    """The scheme, model and data that a record belongs to. Two runs may share a record only if these are equal.
 
     `columns` are further arrays a row holds (name -> (dtype, shape)), for certificates that need more than the votes:
     the samples' packed rankings ("rankings", [samples], see `ranked`), soft sums ("sums", [classes]), and so on.
@@ -70,11 +76,11 @@ class Header:
 
     @property
     def ranked(self) -> bool:
-        """Whether the record holds rankings, and not the votes alone, as older ones do: a run-off needs them."""
+        """Whether the record holds rankings, which a run-off needs; older records hold only votes."""
         return RANKINGS in self.columns
 
     def with_rankings(self) -> Header:
-        """This header with a column for the packed rankings, four bytes per sample.
+        """Return this header with a column for the packed rankings, four bytes per sample.
 
         >>> Header("scheme", "model", "data", samples=4, classes=2, tolerance=0.0).with_rankings().columns
         {'rankings': ('<u4', (4,))}
@@ -82,7 +88,7 @@ class Header:
         return attrs.evolve(self, columns={**self.columns, RANKINGS: ("<u4", (self.samples,))})
 
     def checksum(self, row: NDArray[np.void] | np.void) -> int:
-        """CRC32 of a row without its last field, begun with that of the header."""
+        """Return CRC32 of a row without its last field, begun with that of the header."""
         start = 0 if self.format == UNBOUND else zlib.crc32(self.to_json().encode())
         return zlib.crc32(row.tobytes()[:-4], start)
 
@@ -104,27 +110,22 @@ class Header:
         )
 
     def to_json(self) -> str:
-        """Canonical JSON text."""
+        """Return canonical JSON text."""
         fields = {**attrs.asdict(self, recurse=False), "columns": dict(self.columns)}
         return json.dumps(fields, sort_keys=True, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Header:
         """Read `to_json`."""
-        try:
-            fields = json.loads(text)
-            header = cls(format=fields.pop("format"), **fields)
+        with _FORM.reading(text) as fields:
+            header = cls(**fields)
             np.zeros(0, header.dtype)  # sizes that make no row are no sizes
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise RecordError(
-                f"not the header of a vote record ({error}); was the folder written by vote_dataset?"
-            ) from error
-        return header
+            return header
 
 
 @attrs.frozen
 class Record:
-    """A folder of votes: `header.json` and one file of fixed-size rows for every rank that wrote.
+    """A folder of votes: `header.json` and one file of fixed-size rows for every rank that wrote, or one packed file.
 
     Rows are appended image by image and flushed to the disk. A row that a kill left torn is recognised by its length
     or checksum and cut off at the next start; everything before it stays.
@@ -148,17 +149,11 @@ class Record:
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / _HEADER).exists():
-            if any(folder.glob(_SHARD.replace("{:05d}", "*"))):
+            if any(folder.glob("*.rows*")):
                 raise RecordError(
                     f"{folder} holds votes but no {_HEADER} that says of what: restore it, or delete the votes"
                 )
-            draft = folder / f"{_HEADER}.{os.getpid()}"
-            with draft.open("w") as file:
-                file.write(header.to_json())
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(folder / _HEADER)  # atomic: a header is there as a whole or not at all
-            _sync_folder(folder)
+            replace_file(folder / _HEADER, header.to_json().encode())
         record = cls.open(folder)
         for field in (field for field in attrs.fields(Header) if field.eq):
             ours, theirs = getattr(header, field.name), getattr(record.header, field.name)
@@ -171,15 +166,15 @@ class Record:
 
     @classmethod
     def open(cls, path: str | Path) -> Record:
-        """The record in that folder."""
+        """Return the record in that folder."""
         folder = Path(path)
         if not (folder / _HEADER).exists():
             raise RecordError(f"{folder} holds no vote record: {_HEADER} is missing")
         return cls(folder, Header.from_json((folder / _HEADER).read_text(errors="replace")))
 
     def read(self) -> NDArray[np.void]:
-        """All finished rows of all ranks, by image index; the fields are those of `header.dtype`."""
-        files = sorted(self.path.glob(_SHARD.replace("{:05d}", "*")))
+        """Return all finished rows of all ranks, by image index; the fields are those of `header.dtype`."""
+        files = [*self._packed(), *sorted(self.path.glob(_SHARD.replace("{:05d}", "*")))]
         rows = np.concatenate([np.zeros(0, self.header.dtype), *(self._rows(file) for file in files)])
         rows = rows[np.argsort(rows["index"], kind="stable")]
         twice = rows["index"][1:][rows["index"][1:] == rows["index"][:-1]]
@@ -190,12 +185,12 @@ class Record:
         return rows
 
     def votes(self) -> tuple[NDArray[np.int64], Votes]:
-        """(image indices [n], votes [n, T]) of all finished images, by index."""
+        """Return (image indices [n], votes [n, T]) of all finished images, by index."""
         rows = self.read()
         return rows["index"].astype(np.int64), rows["votes"].astype(vote_dtype(self.header.classes))
 
     def rankings(self) -> tuple[NDArray[np.int64], Codes]:
-        """(image indices [n], packed rankings [n, T]) of all finished images, by index."""
+        """Return (image indices [n], packed rankings [n, T]) of all finished images, by index."""
         if not self.header.ranked:
             raise RecordError(
                 f"{self.path} holds votes alone, which certify a plurality; a run-off needs rankings: record the "
@@ -205,33 +200,47 @@ class Record:
         return rows["index"].astype(np.int64), rows[RANKINGS].astype(np.uint32)
 
     def ballots(self) -> tuple[NDArray[np.int64], Votes | Codes]:
-        """(image indices [n], the packed rankings [n, T], or the votes of a record that has no rankings)."""
+        """Return (image indices [n], the packed rankings [n, T], or the votes of a record that has no rankings)."""
         return self.rankings() if self.header.ranked else self.votes()
 
     @contextmanager
     def writer(self, rank: int = 0) -> Iterator[Writer]:
         """Append to this rank's file, from the end of its last whole row on. One process at a time."""
         path = self.path / _SHARD.format(rank)
-        with path.open("ab+") as file:
-            _lock(file, path)
+        busy = RecordError(f"{path} is being written by another process: give every process its own rank")
+        with path.open("ab+") as file, locked(file, busy):  # two writers would interleave their rows
             rows = self._rows(path)
             file.truncate(rows.nbytes)
-            _sync_folder(self.path)
-            yield Writer(file, self.header, set(rows["index"].tolist()))
+            sync_folder(self.path)
+            done = [rows, *(self._rows(packed) for packed in self._packed())]
+            yield Writer(file, self.header, {index for part in done for index in part["index"].tolist()})
+
+    def pack(self, path: str | Path) -> Record:
+        """Write all finished rows, compressed, into the new folder `path`, and return the record there.
+
+        It is read like any other, and new images can be added to it.
+        """
+        packed = Record.create(path, self.header)
+        if any(packed.path.glob("*.rows*")):
+            raise RecordError(f"{path} holds votes already: choose a new folder")
+        replace_file(packed.path / PACKED, pack(self.read().tobytes()))
+        return packed
+
+    def _packed(self) -> list[Path]:
+        path = self.path / PACKED
+        return [path] if path.exists() else []
 
     def _rows(self, path: Path) -> NDArray[np.void]:
         dtype = self.header.dtype
-        raw = path.read_bytes()
+        raw = unpack(path) if path.name == PACKED else path.read_bytes()
         whole = len(raw) // dtype.itemsize
         rows = np.frombuffer(raw, dtype, whole)
         good = np.array([self.header.checksum(row) == row["crc"] for row in rows], dtype=bool)
         kept = int(np.argmin(good)) if not good.all() else whole
         if not kept and whole > 1:
             raise RecordError(f"{path}: none of its {whole} rows is of this record; put the file where it belongs")
-        if good[kept:].any():
-            raise RecordError(
-                f"{path}: row {kept} is damaged, but rows after it are whole; restore the file from a copy"
-            )
+        if good[kept:].any() or (path.name == PACKED and len(raw) != kept * dtype.itemsize):
+            raise RecordError(f"{path}: row {kept} is damaged, but the file does not end there; restore it from a copy")
         return rows[:kept]
 
 
@@ -277,7 +286,7 @@ class Writer:
 
 
 def _in_words(write: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A full disk or a missing permission, said in one sentence."""
+    """Return a full disk or a missing permission, said in one sentence."""
 
     @wraps(write)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -286,7 +295,7 @@ def _in_words(write: Callable[_P, _R]) -> Callable[_P, _R]:
         except OSError as error:
             raise RecordError(
                 f"{error.filename or 'the record'} could not be written: {error.strerror or error}. Finished images "
-                "are kept; make room or choose another folder, then run the same call again to go on"
+                "are kept; free some space or choose another folder, then run the same call again to resume"
             ) from error
 
     return call
@@ -348,7 +357,7 @@ def vote_dataset(
     record = Record.create(path, fitting_header(header, path))
     size = classifier.group
     groups = [chosen[i : i + size] for i in range(0, len(chosen), size)][rank::ranks]
-    with record.writer(rank) as writer, progress_bar(sum(map(len, groups)), "images", progress) as advance:
+    with record.writer(rank) as writer, ProgressBar(sum(map(len, groups)), "images", progress) as advance:
         for group in groups:
             if not set(group.tolist()) <= writer.done:
                 batch = classifier.levels(images[group])
@@ -361,14 +370,14 @@ def vote_dataset(
 
 
 def fitting_header(header: Header, path: str | Path) -> Header:
-    """The header with a column for rankings, unless the record in the folder is one of votes alone."""
+    """Return the header with a column for rankings, unless the record in the folder is one of votes alone."""
     older = (Path(path) / _HEADER).exists() and not Record.open(path).header.ranked
     return header if older else header.with_rankings()
 
 
 def model_fingerprint(base: nn.Module) -> str:
-    """sha256 over a module's structure (its repr) and its state: names, types, shapes and bytes of all tensors, also of
-    buffers that a state dict leaves out.
+    """Return sha256 over a module's structure (its repr) and its state: names, types, shapes and bytes of all tensors,
+    also of buffers that a state dict leaves out.
 
     >>> model_fingerprint(nn.Identity()) == model_fingerprint(nn.Identity()) != model_fingerprint(nn.Flatten())
     True
@@ -387,7 +396,7 @@ def model_fingerprint(base: nn.Module) -> str:
 
 
 def data_fingerprint(images: Images) -> str:
-    """sha256 over a data set's type, shape and bytes.
+    """Return sha256 over a data set's type, shape and bytes.
 
     >>> data_fingerprint(np.zeros((2, 3), np.uint8)) == data_fingerprint(torch.zeros((2, 3), dtype=torch.uint8))
     True
@@ -396,23 +405,3 @@ def data_fingerprint(images: Images) -> str:
     hashed = hashlib.sha256(f"{array.dtype}:{array.shape}".encode())
     hashed.update(np.ascontiguousarray(array).data)
     return hashed.hexdigest()
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    """Two writers would interleave their rows. The lock goes with the process, also when it is killed."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise RecordError(f"{path} is being written by another process: give every process its own rank") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -51,6 +51,6 @@ def test_a_batch_that_cannot_be_shared_is_refused(tmp_path: Path, monkeypatch: p
     from contextlib import nullcontext
 
     three = Workers(torch.device("cpu"), 0, 3)
-    monkeypatch.setattr("zoo.training.loop.workers", lambda device: nullcontext(three))
+    monkeypatch.setattr("zoo.training.run.workers", lambda device: nullcontext(three))
     with pytest.raises(TrainingError, match=r"64 images is not shared evenly by 3 processes: write batch=63 \(--set"):
         train("z**0.5/3", "digits", batch=64, budget=24, out=tmp_path, progress=False)

@@ -11,8 +11,10 @@ from typing import Any
 from smoothing import Certifier, Record, certificate_document, digest, level_bytes, scheme_facts, vote_bytes
 from smoothing.certificates import RUNOFF_METHODS
 from smoothing.document import checker
+from zoo.certification.about import read_about
 from zoo.certification.certification import Certification
-from zoo.certification.run import certified_data, find_run, read_about
+from zoo.certification.images import certified_data
+from zoo.certification.reading import find_run
 from zoo.errors import CertifyError
 from zoo.folder import CHECKER, FACTS, VOTES
 from zoo.models import Model, read_scheme

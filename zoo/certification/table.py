@@ -8,7 +8,6 @@ The columns after it are exact, and are what this package itself reads back.
 from __future__ import annotations
 
 import io
-import os
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -16,9 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ecm.files import replace_file
 from smoothing.certificates import RUNOFF_METHODS, Certificate, Threat, diameter
 from smoothing.scheme import cost_scale
-from zoo.certification.certification import Row, Unit
+from zoo.certification.certification import Row
+from zoo.certification.unit import Unit
 from zoo.errors import ModelError
 
 if TYPE_CHECKING:
@@ -151,12 +152,7 @@ class Table:
 
     def start(self, rows: list[Row]) -> io.TextIOWrapper:
         """A fresh table with these rows, put in place in one step, open for appending."""
-        fresh = self.path.with_name(self.path.name + ".new")
-        with open(fresh, "w", encoding="ascii", newline="\n") as file:
-            file.write(self._header + "\n")
-            for row in rows:
-                file.write(self.line(row))
-        os.replace(fresh, self.path)
+        replace_file(self.path, "".join([self._header + "\n", *map(self.line, rows)]).encode("ascii"))
         return open(self.path, "a", encoding="ascii", newline="\n")
 
     def line(self, row: Row) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,19 +13,20 @@ import torch
 from torch import nn
 
 from ecm.errors import ECMError
+from ecm.jsontext import read_json
 from smoothing import Scheme, SmoothedClassifier
 from smoothing.certificates import Certifier
 from smoothing.scheme import Noise, channels
 from zoo.certification import METHODS
 from zoo.data import Dataset
 from zoo.distributed import choose_device
-from zoo.experiments.declarations import VARIABLE, Experiment, Scale
+from zoo.experiments.catalogue import FAMILIES
+from zoo.experiments.declarations import Experiment, Scale
 from zoo.experiments.schemes import make_scheme, votes_an_image
-from zoo.files import write_atomically
+from zoo.files import write_json
 from zoo.folder import PLAN
 from zoo.models import Base, build_network, default_model
 from zoo.training import OBJECTIVES, Average, Preset, bf16_pays, make_optimizer, preset
-from zoo.untrusted import read_json
 
 MOST_EPOCHS = 120  # as many as the paper's
 FEWEST_IMAGES = 20
@@ -92,7 +92,7 @@ def cost(
 ) -> Cost:
     """What `epochs` (None: the recipe's) and `images` (0: the experiment's) come to on data of this size.
 
-    >>> from zoo.experiments.declarations import find_experiment
+    >>> from zoo.experiments.catalogue import find_experiment
     >>> found = cost(find_experiment("digits"), "small", Speed(1e-3, 1e-4, 0), SIZES["digits"], epochs=2, images=100)
     >>> found.models, found.draws, found.votes, round(found.seconds, 1)
     (4, 11504, 129600, 24.5)
@@ -150,7 +150,7 @@ def measure(size: Size, scale: Scale, device: str | torch.device | None = None, 
 def _certificate_seconds(size: Size, scale: Scale) -> float:
     """Of one image, all three certificates, with the design of a large alpha and votes that mostly agree."""
     shape = size.shape if np.prod(size.shape) <= np.prod(_PART) else _PART
-    scheme = make_scheme(VARIABLE, 12, shape, size.q, scale)
+    scheme = make_scheme(FAMILIES["variable"], 12, shape, size.q, scale)
     random = np.random.RandomState(0)
     votes = np.where(random.rand(scheme.samples) < 0.7, 0, random.randint(10, size=scheme.samples)).astype(np.uint8)
     levels = random.randint(size.q + 1, size=shape)
@@ -186,7 +186,7 @@ class Plan:
 
         One epoch and 20 images are the least, however short the time.
 
-        >>> from zoo.experiments.declarations import find_experiment
+        >>> from zoo.experiments.catalogue import find_experiment
         >>> plan = Plan.small(find_experiment("digits"), 1.0, None, Speed(1e-4, 1e-5, 1e-3), SIZES["digits"])
         >>> plan.epochs, plan.images
         (93, 359)
@@ -215,7 +215,7 @@ class Plan:
     def write(self, folder: Path) -> None:
         """Keep the plan beside the runs."""
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / PLAN, (json.dumps(attrs.asdict(self), indent=1) + "\n").encode())
+        write_json(folder / PLAN, attrs.asdict(self))
 
     @classmethod
     def read(cls, folder: Path) -> Plan | None:

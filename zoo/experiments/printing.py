@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.certification import METHODS
+from zoo.experiments.catalogue import EXPERIMENTS
 from zoo.experiments.checks import Verdict
-from zoo.experiments.declarations import EXPERIMENTS, Panel, Scale
+from zoo.experiments.declarations import Panel, Scale
 from zoo.experiments.plan import SIZES, Cost, Plan, Speed, cost
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from ecm.errors import ECMError
 from zoo.certification import certify
 from zoo.data import load_data
 from zoo.distributed import Workers, workers
-from zoo.experiments.declarations import Experiment, Scale, find_experiment
+from zoo.experiments.catalogue import find_experiment
+from zoo.experiments.declarations import Experiment, Scale
 from zoo.experiments.plan import Plan, Size, measure
 from zoo.experiments.schemes import make_scheme
 from zoo.experiments.table import Reproduction, collect

@@ -14,9 +14,9 @@ _SMALL_GLOBAL = 1000  # weights of a global Lambda at the small scale: it needs 
 def budget(family: Family, alpha: int, q: int, scale: Scale) -> int:
     """B: alpha*q for a fixed Lambda and alpha for l0 (both exact), else 1000 alpha as in the paper or our default.
 
-    >>> from zoo.experiments.declarations import BASELINE, VARIABLE
-    >>> [budget(family, 18, 255, scale) for family in (BASELINE, VARIABLE) for scale in ("paper", "small")]
-    [4590, 4590, 18000, 2304]
+    >>> from zoo.experiments.catalogue import FAMILIES
+    >>> [budget(family, 18, 255, scale) for family in FAMILIES.values() for scale in ("paper", "small")]
+    [4590, 4590, 18000, 2304, 18, 18]
     """
     if family.p in (0, 1):
         return alpha if family.p == 0 else alpha * q

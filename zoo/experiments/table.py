@@ -49,7 +49,7 @@ class Trained:
 class Reproduction:
     """An experiment that was run: its models by folder name, and the tables made of them, which it prints.
 
-    >>> from zoo.experiments.declarations import find_experiment
+    >>> from zoo.experiments.catalogue import find_experiment
     >>> from zoo.models.library import find_model
     >>> found = read_certification(folder := find_model("digits-l0.5-a4"))
     >>> models = {"digits-l0.5-a4": Trained(found, found.smoothed_accuracy, epochs=150)}

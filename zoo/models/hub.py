@@ -150,7 +150,7 @@ def _said(training: dict[str, Any]) -> str:
 
 
 def _yaml(value: Any, indent: int = 0) -> Iterator[str]:
-    """Lines of YAML for lists, mappings and scalars; scalars are JSON, which YAML contains."""
+    """Yield lines of YAML for lists, mappings and scalars; scalars are JSON, which YAML contains."""
     pad = " " * indent
     pairs = value.items() if isinstance(value, dict) else ((None, part) for part in value)
     for name, part in pairs:
@@ -224,7 +224,7 @@ def download(name: str | os.PathLike[str], options: dict[str, Any]) -> str | os.
         return Path(hub.snapshot_download(name, allow_patterns=list(_FILES), **options))
     except (OSError, hub.errors.HfHubHTTPError, hub.errors.HFValidationError) as error:
         raise ModelError(
-            f"{name!r} is no local model, and the Hub did not give it ({str(error).splitlines()[0]}): check the name, "
+            f"{name!r} is not a local model, and the Hub failed ({str(error).splitlines()[0]}): check the name, "
             "the network and, for a private repository, the token"
         ) from error
 

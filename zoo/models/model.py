@@ -19,12 +19,13 @@ from smoothing import quantize as nearest_levels
 from smoothing.certificates import DEFAULT_RULE, Method, Rule, checked_rule
 from smoothing.scheme import Images, Scheme
 from zoo.errors import ModelError
-from zoo.files import load_tensors, save_tensors, write_atomically
+from zoo.files import load_tensors, save_tensors, write_atomically, write_json
 from zoo.folder import CARD, OLD_WEIGHTS, SCHEME, WEIGHTS
 from zoo.models.card import describe
 from zoo.models.estimator import EstimatorBase
 from zoo.models.networks import Base, build_network
 from zoo.models.places import AGAIN, FORMAT, read_card
+from zoo.models.precision import compact
 
 __all__ = [
     "AGAIN",
@@ -186,7 +187,7 @@ class Model(nn.Module):
         return voter
 
     def _measured_tolerance(self, levels: Tensor) -> float:
-        """Measured once for each device and precision, and rounded up to a power of ten."""
+        """Return the tolerance, measured once per device and precision and rounded up to a power of ten."""
         where = f"{self.device} {next((p.dtype for p in self.base.parameters()), None)}"
         if where not in self._made:
             from zoo.models.tolerance import rounded_tolerance
@@ -202,7 +203,7 @@ class Model(nn.Module):
     # ---- copies and folders ----------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """The scheme as JSON: it is proven again wherever a pickle is read."""
+        """Return the scheme as JSON: it is proven again wherever a pickle is read."""
         return {**self.__dict__, "scheme": self.scheme.to_json(), "_made": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -302,7 +303,7 @@ class Model(nn.Module):
 
 
 def weights_path(folder: Path) -> Path:
-    """The file of the weights in a folder: folders of earlier versions have another name for it.
+    """Return the file of the weights in a folder: folders of earlier versions have another name for it.
 
     >>> weights_path(Path("runs") / "none").name
     'model.safetensors'
@@ -321,7 +322,7 @@ def require_unchanged(model: Model) -> None:
 
 
 def is_unchanged(model: Model) -> bool:
-    """Whether the network in memory has the weights, and the precision, that the model's folder holds."""
+    """Return whether the network in memory has the weights, and the precision, that the model's folder holds."""
     saved, _ = load_tensors(weights_path(model.path), advice=f"restore it, or {AGAIN}")
     now = {name: value.cpu() for name, value in model.base.state_dict().items()}
     return (
@@ -332,15 +333,16 @@ def is_unchanged(model: Model) -> bool:
 
 
 def write_model(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any]) -> Model:
-    """Weights, scheme and card into the folder, the card last: a folder with a card is complete."""
+    """Write weights, scheme and card into the folder, the card last: a folder with a card is complete."""
     write_atomically(path / SCHEME, scheme.to_json().encode())
-    save_tensors(path / WEIGHTS, base.state_dict(), {"scheme": scheme.fingerprint, "model": card["model"]})
+    save_tensors(path / WEIGHTS, compact(base.state_dict()), {"scheme": scheme.fingerprint, "model": card["model"]})
     (path / OLD_WEIGHTS).unlink(missing_ok=True)
     return Model(path, base.eval(), scheme, write_card(path, scheme, card))
 
 
 def write_card(path: Path, scheme: Scheme, card: dict[str, Any]) -> dict[str, Any]:
-    """The card with what belongs to every card added: format, metric, law, design, coupling, fingerprints, versions."""
+    """Return the card with what belongs to every card added: format, metric, law, design, coupling, fingerprints,
+    versions."""
     full = {
         "format": FORMAT,
         "metric": json.loads(scheme.metric.to_json()),
@@ -360,11 +362,11 @@ def put_card(path: Path, card: dict[str, Any]) -> None:
 
     write_atomically(path / CONFIG, config_text(card).encode())
     write_atomically(path / README, readme_text(card).encode())
-    write_atomically(path / CARD, (json.dumps(card, indent=1) + "\n").encode())
+    write_json(path / CARD, card)
 
 
 def read_scheme(folder: Path) -> Scheme:
-    """The scheme of a folder, its design and metric proven again, or an error that says what to do."""
+    """Return the scheme of a folder, its design and metric proven again, or an error that says what to do."""
     try:
         return Scheme.from_json((folder / SCHEME).read_text())
     except FileNotFoundError as error:
@@ -379,7 +381,7 @@ def file_sha256(path: Path) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of what a number may depend on."""
+    """Return the versions of the packages that a number may depend on."""
     from importlib.metadata import version
 
     packages = {name: version(name) for name in ("ecm", "numpy", "safetensors")}
@@ -387,7 +389,7 @@ def versions() -> dict[str, str]:
 
 
 def update_card(model: Model, **parts: Any) -> Model:
-    """The model with these parts of its card replaced, on disk (in one step) and in the object returned."""
+    """Return the model with these parts of its card replaced, on disk (in one step) and in the object returned."""
     card = {**read_card(model.path), **parts}
     put_card(model.path, card)
     return model.with_card(card)

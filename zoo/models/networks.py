@@ -26,6 +26,10 @@ def _small_cnn(shape: Shape, classes: int) -> nn.Module:
     return SmallCNN(shape, classes)
 
 
+def _medium_cnn(shape: Shape, classes: int) -> nn.Module:
+    return SmallCNN(shape, classes, widths=(64, 160, 256))
+
+
 def _wide_resnet40_2(shape: Shape, classes: int) -> nn.Module:
     return WideResNet(shape[0], classes)
 
@@ -38,6 +42,8 @@ def _resnet(name: str) -> Callable[[Shape, int], nn.Module]:
             network.maxpool = nn.Identity()
         else:
             network.conv1 = nn.Conv2d(shape[0], 64, 7, 2, padding=3, bias=False)
+        for module in network.modules():
+            module.fast_copy = True  # type: ignore[assignment]  # torchvision's ResNets keep the promise, too
         return network
 
     return build
@@ -51,6 +57,7 @@ def _mlp(shape: Shape, classes: int) -> nn.Module:
 
 MODELS: dict[str, Callable[[Shape, int], nn.Module]] = {
     "small_cnn": _small_cnn,
+    "medium_cnn": _medium_cnn,
     "wide_resnet40_2": _wide_resnet40_2,
     "resnet18": _resnet("resnet18"),
     "resnet50": _resnet("resnet50"),
@@ -59,7 +66,8 @@ MODELS: dict[str, Callable[[Shape, int], nn.Module]] = {
 
 
 def default_model(shape: Shape) -> str:
-    """The fast choice for inputs of this shape: `small_cnn` for images, `mlp` for tables and for very small images.
+    """Return the fast choice for inputs of this shape: `small_cnn` for images, `mlp` for tables and for very small
+    images.
 
     >>> default_model((3, 32, 32)), default_model((1, 8, 8)), default_model((12,))
     ('small_cnn', 'mlp', 'mlp')
@@ -70,7 +78,8 @@ def default_model(shape: Shape) -> str:
 def build_network(
     model: str | nn.Module | Callable[[int, int], nn.Module], shape: Shape, classes: int
 ) -> tuple[str, nn.Module]:
-    """A name for the card and the network for what a representation shows, of shape (channels, H, W) or (columns,).
+    """Return a name for the card and the network for what a representation shows, of shape (channels, H, W) or
+    (columns,).
 
     `model` is a name in `MODELS`, a module (a copy is taken: the user's stays as it is, for another run too), or a
     factory `fn(in_channels, num_classes)`, or one with timm's names, `fn(in_chans=..., num_classes=...)`, such as
@@ -107,7 +116,7 @@ def build_network(
 def _arguments(
     factory: Callable[..., nn.Module], name: str, channels: int, classes: int
 ) -> tuple[tuple[int, ...], dict[str, int]]:
-    """How a factory is called: `fn(in_channels, num_classes)`, or by the names that timm has for the two."""
+    """Return how a factory is called: `fn(in_channels, num_classes)`, or by the names that timm has for the two."""
     signature = inspect.signature(factory)
     by_name = {"in_chans": channels, "num_classes": classes}
     parameters = signature.parameters
@@ -165,6 +174,7 @@ class Base(nn.Module):
 
     mean: Tensor
     std: Tensor
+    fast_copy = True  # of this `forward`; the network speaks for itself
 
     def __init__(self, network: nn.Module, mean: Tensor, std: Tensor) -> None:
         super().__init__()
@@ -197,7 +207,8 @@ class Base(nn.Module):
 
     @staticmethod
     def statistics(shown: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation of each channel (axis 1), shaped to broadcast; a constant channel gets std 1."""
+        """Return mean and standard deviation of each channel (axis 1), shaped to broadcast; a constant channel gets std
+        1."""
         axes = [0, *range(2, shown.ndim)]
         mean, std = shown.mean(axes, keepdim=True)[0], shown.std(axes, keepdim=True)[0]
         return mean, torch.where(std > 1e-4, std, torch.ones_like(std))

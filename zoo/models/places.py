@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ecm.jsontext import read_json
 from zoo.errors import ModelError
 from zoo.folder import CARD
 from zoo.names import closest, spelled
-from zoo.untrusted import read_json
 
 FORMAT = "ecm-model-1"
 AGAIN = "train again with --no-resume"  # resume=False: without it a folder that holds a card is left as it is

@@ -12,6 +12,8 @@ class SmallCNN(nn.Module):
     `stride` of the stem: 1 below 16 pixels, 2 below 64, then 4 and 8, so that stage 1 works at about 8..28 pixels.
     """
 
+    fast_copy = True  # `forward` reads its input and its own tensors alone, see smoothing/votes/inference.py
+
     def __init__(self, input_shape: tuple[int, ...], classes: int, widths: tuple[int, ...] = (32, 96, 160)) -> None:
         super().__init__()
         channels, height = input_shape[0], input_shape[-1]
@@ -33,6 +35,8 @@ class SmallCNN(nn.Module):
 
 class Block(nn.Module):
     """Pre-activation residual block (He et al. 2016): norm, relu, conv, twice; 1x1 where the shape changes."""
+
+    fast_copy = True
 
     def __init__(self, width_in: int, width: int, stride: int) -> None:
         super().__init__()

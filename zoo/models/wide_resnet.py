@@ -11,6 +11,8 @@ from zoo.models.small_cnn import Block
 class WideResNet(nn.Module):
     """WRN-depth-widen: a 3x3 stem of 16 channels, three groups of (depth - 4)/6 pre-activation blocks, 8x8 pooling."""
 
+    fast_copy = True  # `forward` reads its input and its own tensors alone, see smoothing/votes/inference.py
+
     def __init__(self, in_channels: int, classes: int, depth: int = 40, widen: int = 2) -> None:
         super().__init__()
         self.stem = nn.Conv2d(in_channels, 16, 3, padding=1, bias=False)

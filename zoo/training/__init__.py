@@ -5,19 +5,21 @@ from typing import TYPE_CHECKING
 from ecm.lazy import lazy
 
 if TYPE_CHECKING:
-    from zoo.training.loop import bf16_pays, train
+    from zoo.training.loop import bf16_pays
     from zoo.training.objectives import OBJECTIVES
     from zoo.training.optimizer import Average, make_optimizer
     from zoo.training.recipe import Preset, Recipe, preset
+    from zoo.training.run import train
 
 __all__ = ["OBJECTIVES", "Average", "Preset", "Recipe", "bf16_pays", "make_optimizer", "preset", "train"]
 
 __getattr__ = lazy(
     __name__,
     {
-        "loop": "bf16_pays train",
+        "loop": "bf16_pays",
         "objectives": "OBJECTIVES",
         "optimizer": "Average make_optimizer",
         "recipe": "Preset Recipe preset",
+        "run": "train",
     },
 )

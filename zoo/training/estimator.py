@@ -26,7 +26,9 @@ from zoo.models import (
     unsmoothed_accuracy,
     write_model,
 )
-from zoo.training.state import prepared, require_same
+from zoo.training.card import opening_card
+from zoo.training.identity import Identity
+from zoo.training.state import prepared
 
 _SAMPLES = 32  # per test row, for the base accuracy in a card
 
@@ -66,21 +68,16 @@ def train_estimator(
             f"{unknown[0]!r} is no setting for {type(estimator).__name__}: it takes copies=..., the number of noisy "
             "copies of each training row; set all else in the estimator itself"
         )
-    card: dict[str, Any] = {
-        "name": folder.name,
-        "model": {
-            "name": type(estimator).__name__,
-            "kind": "scikit-learn",
-            "estimator": _text(estimator),
-            "input_shape": [2 * data.shape[0]],
-            "classes": data.classes,
-        },
-        "data": data.describe(),
-        "training": {"seed": seed, "copies": settings.get("copies")},
+    network = {
+        "name": type(estimator).__name__,
+        "kind": "scikit-learn",
+        "estimator": _text(estimator),
+        "input_shape": [2 * data.shape[0]],
     }
-    identity = {"scheme": scheme.fingerprint, **{part: card[part] for part in ("model", "data", "training")}}
+    card = opening_card(folder.name, network, data, {"seed": seed, "copies": settings.get("copies")})
+    identity = Identity.of(scheme, card)
     if resume and (folder / CARD).exists():
-        require_same(folder, read_card(folder), identity)
+        identity.require(folder, read_card(folder))
         return load(folder)
     with prepared(folder, resume):
         began = time.perf_counter()

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import math
 import time
-from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
+from ecm.jsontext import read_json
+from ecm.progress import ProgressBar
 from zoo.errors import TrainingError
 from zoo.files import write_atomically
 from zoo.folder import METRICS
-from zoo.untrusted import read_json
 
 
 class Journal:
@@ -27,19 +24,9 @@ class Journal:
 
     def __init__(self, folder: Path | None, title: str, steps: int, start: int, show: bool) -> None:
         self.path = None if folder is None else folder / METRICS
-        self.steps, self.start, self.began = steps, start, time.monotonic()
-        self.told, self.shown = self.began, -math.inf
+        self.steps, self.start, self.shown = steps, start, -math.inf
         self.board: Any = None
-        self.console = Console(stderr=True, quiet=not (show and folder))
-        self.progress = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[status]}"),
-            console=self.console,
-            disable=self.console.quiet or not self.console.is_terminal,
-        )
-        self.task = self.progress.add_task(title, total=steps, completed=start, status="")
+        self.progress = ProgressBar(steps, f"steps on {title}", show and folder is not None, done=start)
         if folder is not None:
             self._open(folder)
 
@@ -65,29 +52,19 @@ class Journal:
             ) from error
 
     def __enter__(self) -> Self:
-        self.progress.start()
+        self.progress.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.progress.stop()
+        self.progress.__exit__(kind, error, trace)
         if self.board is not None:
             self.board.close()
 
     def step(self, step: int, loss: float, accuracy: float) -> None:
-        """The state after a step; `accuracy` is the base accuracy on noisy training images so far in this epoch.
-
-        The time left is that of the remaining steps at the mean speed of this session. Where there is no terminal,
-        a line is printed after ten seconds and then every minute.
-        """
-        now = time.monotonic()
-        left = timedelta(seconds=round((now - self.began) / (step - self.start) * (self.steps - step)))
-        status = f"loss {loss:.3f}  base accuracy {accuracy:.1%} (train)  {left} left"
-        self.progress.update(self.task, completed=step, status=status)
-        if not self.console.is_terminal and now - self.told > (10 if self.told == self.began else 60):
-            self.told = now
-            self.console.print(f"step {step} of {self.steps}  {status}", highlight=False, soft_wrap=True)
+        """The state after a step; `accuracy` is the base accuracy on noisy training images so far in this epoch."""
+        self.progress.at(step, f"loss {loss:.3f}, base accuracy {accuracy:.1%} (train)")
 
     def epoch(self, row: dict[str, Any]) -> None:
         """A line for the file, and for the terminal; short epochs are shown about once a second, and the last one."""
@@ -100,11 +77,9 @@ class Journal:
         if now - self.shown < 1 and row["step"] < self.steps:
             return
         self.shown = now
-        self.console.print(
+        self.progress.say(
             f"epoch {row['epoch']:>4}  loss {row['loss']:.3f}  base accuracy {row['train_base_accuracy']:.1%} train, "
-            f"{row['test_base_accuracy']:.1%} test  lr {row['lr']:.4f}  {row['seconds']:.1f} s",
-            highlight=False,
-            soft_wrap=True,
+            f"{row['test_base_accuracy']:.1%} test  lr {row['lr']:.4f}  {row['seconds']:.1f} s"
         )
 
 

@@ -7,13 +7,13 @@ from typing import Any, Literal, get_args
 
 import attrs
 
-from zoo.errors import SettingError
+from zoo.errors import SettingError, TrainingError
 from zoo.names import OBJECTIVE_NAMES
 
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
 # Settings that were added later, with the one value that they had before: what a card means that does not name them.
-UNNAMED = {"shift": True, "optimizer": "sgd"}
+UNNAMED = {"shift": True, "optimizer": "sgd", "half": False}
 
 
 @attrs.frozen(kw_only=True)
@@ -44,6 +44,7 @@ class Recipe:
     shift: bool = True  # move images by a few pixels, where the data set says that this keeps the class
     clip: float = 5.0  # largest norm of the gradient; 0 does not clip
     bf16: bool = True  # autocast to bfloat16 where the device computes faster in it
+    half: bool = False  # round matrices and kernels to float16 at the end, which halves the file of weights
 
     def __attrs_post_init__(self) -> None:
         if self.objective not in OBJECTIVE_NAMES:
@@ -51,7 +52,7 @@ class Recipe:
         for name, choices in (("schedule", get_args(Schedule)), ("optimizer", get_args(Optimizer))):
             if getattr(self, name) not in choices:
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write one of {', '.join(choices)}")
-        for name in ("nesterov", "shift", "bf16"):
+        for name in ("nesterov", "shift", "bf16", "half"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write true or false (True or False in Python)")
         ranges: dict[str, tuple[float, float]] = {
@@ -89,6 +90,15 @@ class Recipe:
                 raise SettingError(f"a recipe has no {name!r}; {hint}")
         return attrs.evolve(self, **changes)
 
+    def require_even(self, processes: int) -> None:
+        """Raise TrainingError where so many processes cannot have equal shares of a batch."""
+        if left := self.batch % processes:
+            even = self.batch - left or processes
+            raise TrainingError(
+                f"a batch of {self.batch} images is not shared evenly by {processes} processes: write batch={even} "
+                f"(--set batch={even}), or start another number of processes"
+            )
+
 
 @attrs.frozen(kw_only=True)
 class Preset:
@@ -104,6 +114,11 @@ class Preset:
     def usual(self, started: bool) -> Recipe:
         """The recipe; at half the learning rate if the run starts with the weights of a finished model."""
         return attrs.evolve(self.recipe, lr=self.recipe.lr / 2) if started else self.recipe
+
+    def recipe_for(self, images: int, changes: dict[str, Any], *, started: bool) -> Recipe:
+        """The usual recipe with these settings changed, and a batch of at most all images."""
+        recipe = self.usual(started).changed(changes)
+        return attrs.evolve(recipe, batch=min(recipe.batch, images))
 
 
 def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:

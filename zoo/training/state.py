@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import signal
 import threading
@@ -15,17 +14,17 @@ import attrs
 import torch
 from torch import Tensor
 
+from ecm.files import remove_parts
 from smoothing.scheme import Noise
 from zoo.data import Dataset
 from zoo.distributed import Workers
 from zoo.errors import CheckpointError, TrainingError
-from zoo.files import PART, alone, load_tensors, save_tensors
+from zoo.files import alone, load_tensors, save_tensors
 from zoo.folder import ABOUT, CARD, CHECKPOINT, TABLE, VOTES
 from zoo.models import Base
+from zoo.training.identity import REPLACE, Identity
 from zoo.training.optimizer import Average
-from zoo.training.recipe import UNNAMED, Recipe
-
-REPLACE = "resume=False (--no-resume)"
+from zoo.training.recipe import Recipe
 
 
 @attrs.frozen
@@ -39,7 +38,7 @@ class Run:
     seed: int
     folder: Path
     workers: Workers
-    identity: dict[str, Any]
+    identity: Identity
     progress: bool = True
     checkpoint_seconds: float = 60.0
 
@@ -51,8 +50,7 @@ def prepared(folder: Path, resume: bool) -> Iterator[None]:
     with ExitStack() as held:
         try:
             held.enter_context(alone(folder))
-            for left in folder.glob(f".*{PART}"):
-                left.unlink()
+            remove_parts(folder)
             voted = (folder / VOTES / "header.json").exists()
             if resume and voted:
                 raise CheckpointError(
@@ -70,6 +68,17 @@ def prepared(folder: Path, resume: bool) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def prepared_by_leader(here: Workers, folder: Path, resume: bool) -> Iterator[None]:
+    """The same where several processes share a run: the leading one prepares the folder while the others wait."""
+    with ExitStack() as held:
+        here.wait()  # nobody may see what the leader is about to write
+        if here.leads:
+            held.enter_context(prepared(folder, resume))
+        here.wait()
+        yield
+
+
 def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.Optimizer, average: Average) -> None:
     """The whole state of the run, if it is sound."""
     tensors = {f"base.{name}": value for name, value in run.base.state_dict().items()}
@@ -80,7 +89,9 @@ def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.Optimizer, av
             tensors[f"momentum.{name}"] = momentum
     if not all(bool(value.isfinite().all()) for value in tensors.values()):
         raise TrainingError(diverged(run, step))
-    save_tensors(run.folder / CHECKPOINT, tensors, {"step": step, "sums": sums.tolist(), "run": run.identity})
+    save_tensors(
+        run.folder / CHECKPOINT, tensors, {"step": step, "sums": sums.tolist(), "run": attrs.asdict(run.identity)}
+    )
 
 
 def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tuple[int, Tensor]:
@@ -89,7 +100,7 @@ def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tup
     if not (run.folder / CHECKPOINT).exists():
         return 0, sums
     tensors, facts = load_tensors(run.folder / CHECKPOINT)
-    require_same(run.folder, facts["run"], run.identity)
+    run.identity.require(run.folder, facts["run"])
     parts: dict[str, dict[str, Tensor]] = {"base": {}, "average": {}, "momentum": {}}
     for name, value in tensors.items():
         part, _, rest = name.partition(".")
@@ -107,32 +118,6 @@ def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tup
         if name in parts["momentum"]:
             optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(parts["momentum"][name])
     return int(facts["step"]), sums + torch.tensor(facts["sums"], device=sums.device)
-
-
-def require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """A folder holds one run; what differs is named."""
-
-    def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-        if not isinstance(value, dict):
-            yield path, value
-            return
-        for name, part in value.items():
-            yield from flat(part, f"{path}.{name}".strip("."))
-
-    def said(key: str, old: Any, new: Any) -> str:
-        if key != "scheme":
-            return f"{key} is {old!r} there, {new!r} here"
-        laws = ", ".join(law["g"] for law in found.get("law", []))  # a card has them, a checkpoint the digest alone
-        known = f" (there g = {laws}, B = {found['design']['budget']})" if laws else ""
-        return f"the metric, its budget or design is another{known}"
-
-    there = dict(flat({"training": UNNAMED})) | dict(flat(found))
-    pairs = ((key, there.get(key), value) for key, value in flat(json.loads(json.dumps(wanted))))
-    differing = [said(key, old, new) for key, old, new in pairs if old != new]
-    if differing:
-        raise CheckpointError(
-            f"{folder} holds another run: {'; '.join(differing[:4])}. Choose another out, or {REPLACE} to replace it"
-        )
 
 
 def diverged(run: Run, step: int) -> str:

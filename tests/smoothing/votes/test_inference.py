@@ -40,6 +40,8 @@ def norms(network: nn.Module) -> int:
 class Net(nn.Module):
     """A convolution, a norm and a head, put together by `join`."""
 
+    fast_copy = True
+
     def __init__(self, join: Callable[[Net, Tensor], Tensor], norm: nn.Module | None = None) -> None:
         super().__init__()
         torch.manual_seed(1)
@@ -50,6 +52,10 @@ class Net(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.join(self, x).relu().mean((2, 3)))
+
+
+class Silent(Net):
+    """The same network, which does not ask for a copy."""
 
 
 class Doubled(nn.BatchNorm2d):
@@ -98,7 +104,7 @@ AS_IT_IS = {
     "a norm of another class": lambda: Net(lambda net, x: net.norm(net.conv(x)), Doubled(4)),
     "random": lambda: Net(lambda net, x: net.conv(x) * torch.rand(4, 1, 1)),
     "no copy": lambda: Net(lambda net, x: net.norm(net.conv(x)), norm=Uncopied(4)),
-    "a wrapped function": lambda: Net(lambda net, x: counted(net.conv(x))),
+    "a wrapped function": lambda: Silent(lambda net, x: counted(net.conv(x))),
     "a forward of its own": lambda: patched(Net(lambda net, x: net.norm(net.conv(x)))),
     "another way in": lambda: Called(lambda net, x: net.norm(net.conv(x))),
     "a buffer that is written": lambda: Scratch(lambda net, x: torch.mul(net.conv(x), 2, out=net.scratch)),
@@ -139,12 +145,16 @@ def patched(network: nn.Module) -> nn.Module:
 class Called(Net):
     """As `patched`, by its class."""
 
+    fast_copy = True
+
     def __call__(self, x: Tensor) -> Tensor:
         return super().__call__(x) * torch.where(x.mean((1, 2, 3)) > 0.9, -1, 1)[:, None]
 
 
 class Scratch(Net):
     """Keeps what it last computed in a buffer, where threads would write over each other."""
+
+    fast_copy = True
 
     def __init__(self, join: Callable[[Net, Tensor], Tensor]) -> None:
         super().__init__(join)
@@ -170,6 +180,8 @@ def parametrized(network: nn.Module) -> nn.Module:
 
 
 class Uncopied(nn.BatchNorm2d):
+    fast_copy = True
+
     def __deepcopy__(self, memo: object) -> nn.Module:
         raise TypeError("no copies")
 
@@ -181,6 +193,20 @@ def test_what_cannot_be_traced_is_called_as_it_is(case: str) -> None:
     found = prepare(network, EXAMPLE, channels_last=True)
     assert found.network is network
     assert not found.pure
+
+
+def test_a_network_has_to_ask_for_the_copy() -> None:
+    """All of its modules, each for itself, and the votes are those of the network either way."""
+    asking_one, silent = (settled(made(lambda net, x: net.norm(net.conv(x)))) for made in (Net, Silent))
+    silent.load_state_dict(asking_one.state_dict())
+    found = [smoothed(network) for network in (asking_one, silent)]
+    assert [classifier.prepared.pure for classifier in found] == [True, False]
+    assert found[1].prepared.network is silent
+    assert np.array_equal(found[0].votes(IMAGES), found[1].votes(IMAGES))
+    silent.fast_copy = True
+    assert smoothed(silent).prepared.pure
+    silent.conv.fast_copy = False
+    assert not smoothed(silent).prepared.pure
 
 
 def test_batch_statistics_are_not_folded() -> None:

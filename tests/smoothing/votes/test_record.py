@@ -123,7 +123,7 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="no vote record"):
         Record.open(tmp_path / "nothing")
     (tmp_path / "header.json").write_text("{}")
-    with pytest.raises(RecordError, match="not the header"):
+    with pytest.raises(RecordError, match="not the JSON of the header"):
         Record.open(tmp_path)
 
 
@@ -280,7 +280,7 @@ def altered(**fields: object) -> bytes:
 def test_what_is_no_header_is_refused_in_words(tmp_path: Path, header: bytes) -> None:
     """Other bytes, other JSON, and sizes of no row, before any row is read."""
     (tmp_path / "header.json").write_bytes(header)
-    with pytest.raises(RecordError, match="not the header"):
+    with pytest.raises(RecordError, match="not the JSON of the header"):
         Record.open(tmp_path)
 
 
@@ -315,5 +315,5 @@ def test_a_place_that_cannot_be_written_is_said_in_words(tmp_path: Path) -> None
     """By an error of ours that names it."""
     (tmp_path / "file").write_text("")
     classifier = SmoothedClassifier(nn.Linear(6, 2), Scheme.l1(2, shape=(3,), q=4), 2)
-    with pytest.raises(RecordError, match=r"could not be written: Not a directory.*go on"):
+    with pytest.raises(RecordError, match=r"could not be written: Not a directory.*to resume"):
         vote_dataset(classifier, np.zeros((1, 3), dtype=np.int64), tmp_path / "file" / "votes")

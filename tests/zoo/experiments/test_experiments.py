@@ -22,17 +22,9 @@ from ecm.errors import ECMError
 from smoothing import Scheme
 from zoo.certification import METHODS
 from zoo.cli import app
+from zoo.experiments.catalogue import EXPERIMENTS, FAMILIES, find_experiment
 from zoo.experiments.checks import check, judge, paired_interval
-from zoo.experiments.declarations import (
-    BASELINE,
-    EXPERIMENTS,
-    VARIABLE,
-    Claim,
-    Experiment,
-    Panel,
-    Scale,
-    find_experiment,
-)
+from zoo.experiments.declarations import Claim, Experiment, Panel, Scale
 from zoo.experiments.paper import PublishedTable, published, published_bases
 from zoo.experiments.plan import MOST_EPOCHS, SIZES, Plan, Speed
 from zoo.experiments.run import reproduce
@@ -158,10 +150,10 @@ def test_names_of_runs_tell_models_apart() -> None:
 
 def test_schemes_are_those_of_the_paper() -> None:
     """B = 1000 alpha periodic outcomes in the published order; the baseline is the fixed Lambda with B = alpha q."""
-    scheme = make_scheme(VARIABLE, 3, (3, 4, 4), 255, "paper")
+    scheme = make_scheme(FAMILIES["variable"], 3, (3, 4, 4), 255, "paper")
     assert (scheme.total, scheme.design.kind, scheme.order, scheme.seed) == (3000, "periodic", "published", 0)
     fixed = Scheme.l1(3, (3, 4, 4), 255, coupling="independent", order="published", representation="center")
-    assert make_scheme(BASELINE, 3, (3, 4, 4), 255, "paper").fingerprint == fixed.fingerprint
+    assert make_scheme(FAMILIES["baseline"], 3, (3, 4, 4), 255, "paper").fingerprint == fixed.fingerprint
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -342,7 +334,7 @@ def test_a_model_that_borrows_votes_with_the_weights_of_the_usual_one(
 ) -> None:
     """Other designs and offsets, the same weights; and models of so many epochs are shared by experiments."""
     panel = EXPERIMENTS["digits"].panels[0]
-    usual = attrs.evolve(VARIABLE, alphas=(3,), small=(3,))
+    usual = attrs.evolve(FAMILIES["variable"], alphas=(3,), small=(3,))
     few = attrs.evolve(usual, label="few", kind="periodic", per_alpha=16, borrows=True)
     seed = attrs.evolve(usual, label="seed", seed=1, borrows=True)
     other = attrs.evolve(EXPERIMENTS["digits"], name="other", panels=(attrs.evolve(panel, families=(few, seed)),))

@@ -17,6 +17,7 @@ from zoo.models.networks import MODELS, Base, build_network, default_model, requ
     ("name", "shape"),
     [
         ("small_cnn", (6, 32, 32)),
+        ("medium_cnn", (6, 32, 32)),
         ("small_cnn", (2, 28, 28)),
         ("small_cnn", (2, 8, 8)),
         ("small_cnn", (6, 96, 96)),
@@ -42,10 +43,11 @@ def test_sizes_are_what_the_names_promise() -> None:
     """WRN-40-2 has its published 2.2 million parameters, the small network half a million."""
     sizes = {
         name: sum(p.numel() for p in build_network(name, (6, 32, 32), 10)[1].parameters())
-        for name in ("wide_resnet40_2", "small_cnn")
+        for name in ("wide_resnet40_2", "small_cnn", "medium_cnn")
     }
     assert 2.2e6 < sizes["wide_resnet40_2"] < 2.3e6
     assert 0.4e6 < sizes["small_cnn"] < 0.6e6
+    assert 1.3e6 < sizes["medium_cnn"] < 1.5e6
 
 
 def test_own_modules_and_factories_are_taken() -> None:

@@ -11,7 +11,7 @@ import torch
 import zoo
 from smoothing import Record, digest
 from smoothing.certificates import Certifier
-from zoo.certification.run import make_row
+from zoo.certification.rows import make_row
 from zoo.folder import VOTES
 from zoo.models.library import PRETRAINED
 from zoo.models.model import weights_path

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 import torch
@@ -23,10 +24,12 @@ from zoo.files import alone, load_tensors, save_tensors, write_atomically
 from zoo.folder import CHECKPOINT
 from zoo.models import Model, load
 from zoo.training.journal import Journal
-from zoo.training.loop import base_accuracy, draw_samples, make_scheme, train
 from zoo.training.objectives import OBJECTIVES, consistency, noisy, stability
 from zoo.training.optimizer import Average, learning_rate, make_optimizer
 from zoo.training.recipe import Recipe, preset
+from zoo.training.run import train
+from zoo.training.samples import base_accuracy, draw_samples
+from zoo.training.scheme import make_scheme
 
 METRIC = ECM.lp("1/2", 3)
 TINY: dict[str, Any] = {"epochs": 1, "budget": 24, "progress": False, "device": "cpu"}
@@ -272,7 +275,7 @@ def test_a_run_of_another_network_is_not_continued(finished: bool, table: Datase
         tensors = {f"base.{name}": value for name, value in load_tensors(tmp_path / "model.safetensors")[0].items()}
         identity: dict[str, Any] = {}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("zoo.training.loop.fit", lambda run: identity.update(run.identity) or sys.exit())
+            patch.setattr("zoo.training.run.fit", lambda run: identity.update(attrs.asdict(run.identity)) or sys.exit())
             with pytest.raises(SystemExit):
                 train(METRIC, table, model=nn.Sequential(nn.Linear(12, 2)), out=tmp_path, **TINY)
         save_tensors(tmp_path / CHECKPOINT, tensors, {"step": 1, "sums": [0, 0, 0], "run": identity})
@@ -462,7 +465,9 @@ def test_a_journal_tells_the_time_left_and_says_when_the_disk_is_full(
     journal = Journal(tmp_path, "digits", steps=300, start=100, show=True)
     journal.step(110, 1.0, 0.5)
     journal.step(120, 1.0, 0.5)
-    assert "step 120 of 300  loss 1.000  base accuracy 50.0% (train)  0:06:00 left" in capsys.readouterr().err
+    assert (
+        "steps on digits: 120 of 300, loss 1.000, base accuracy 50.0% (train), 0:06:00 left" in capsys.readouterr().err
+    )
     journal.path = Path("/dev/full")
     with pytest.raises(TrainingError, match=r"could not be written: No space left on device; make room"):
         journal.epoch({"epoch": 1})

@@ -1,0 +1,39 @@
+"""What a model's card says about its training: what was asked for, and afterwards what was measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from zoo.data import Dataset
+from zoo.models import Model
+from zoo.training.samples import base_accuracy
+from zoo.training.state import Run
+
+
+def opening_card(
+    name: str, network: dict[str, Any], data: Dataset, training: dict[str, Any], start: Model | None = None
+) -> dict[str, Any]:
+    """The card before the run: network, data and settings, and the model whose weights are the first ones."""
+    if start is not None:
+        training = {**training, "start": {"name": start.name, "weights": start.card["weights"]}}
+    return {
+        "name": name,
+        "model": {**network, "classes": data.classes},
+        "data": data.describe(),
+        "training": training,
+    }
+
+
+def measured_card(card: dict[str, Any], run: Run, seconds: float) -> dict[str, Any]:
+    """The card after the run: with what it took, and the base accuracy on the test images."""
+    here = run.workers
+    took = {
+        "seconds_of_last_session": round(seconds, 1),
+        "device": here.device.type,
+        "processes": here.world,
+        "threads": torch.get_num_threads(),
+    }
+    accuracy = {"base": base_accuracy(run.base.to(here.device), run.noise, run.data.test, seed=run.seed)}
+    return {**card, "training": {**card["training"], **took}, "accuracy": accuracy}

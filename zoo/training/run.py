@@ -1,0 +1,151 @@
+"""A training run: a base classifier learns under the noise it will be certified with, and is kept as a folder."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import torch
+from torch import nn
+
+from smoothing.scheme import Noise, Scheme, channels
+from zoo.data import Dataset, key_seed, load_data
+from zoo.distributed import workers
+from zoo.errors import SettingError
+from zoo.folder import CARD, CHECKPOINT
+from zoo.models import (
+    NOISE_MEMORY,
+    Base,
+    Model,
+    build_network,
+    default_model,
+    load,
+    read_card,
+    require_fit,
+    round_to_half,
+    write_model,
+)
+from zoo.training.card import measured_card, opening_card
+from zoo.training.estimator import find_estimator, train_estimator
+from zoo.training.identity import Identity
+from zoo.training.initial_weights import take_weights
+from zoo.training.loop import fit
+from zoo.training.recipe import preset as find_preset
+from zoo.training.samples import noise_statistics
+from zoo.training.scheme import Metric, declared_metric, make_scheme, run_name
+from zoo.training.state import Run, prepared_by_leader
+
+Network = str | nn.Module | Callable[[int, int], nn.Module] | Any  # any estimator of scikit-learn's kind, for a table
+
+
+def train(
+    metric: Metric,
+    data: Any = "digits",
+    *,
+    model: Network | None = None,
+    start: Model | str | os.PathLike[str] | None = None,
+    preset: str = "fast",
+    epochs: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = True,
+    device: str | torch.device | None = None,
+    seed: int = 0,
+    budget: int | None = None,
+    pixel: bool = False,
+    root: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    checkpoint_seconds: float = 60.0,
+    **changes: Any,
+) -> Model:
+    """Train a base classifier for `metric` on `data` and keep it as the folder `out` (default `runs/<name>`).
+
+    `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`; `root` is where the
+    files of a named set lie (`--data` on the command line). `model` is a name,
+    a module or a factory `fn(in_channels, num_classes)`. `budget` is B: by default `ecm.default_budget`, or
+    1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) of the same network whose weights are
+    the first ones, such as one for a smaller alpha; without `model` its network is taken, and the learning rate is half
+    the preset's. With `pixel` the channels of a pixel share their outcomes, for the sparse threat (`g = sign(z)/alpha`
+    then counts pixels). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
+    `objective="stability"`.
+
+    For a `Table`, `metric` may also be formulas by column name, and `model` a scikit-learn classifier or its name: it
+    is fitted on noisy rows, `copies` of each training row (see `fit_estimator`).
+
+    Each step shows every image at a random sample t of the scheme: the outcomes are those of the certification. The run
+    can be killed at any time; the same call resumes it and, on a CPU with the same number of threads, ends with
+    bitwise the same weights. Under torchrun the batch is shared among the processes; `out` must then be on a disk that
+    all of them see.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as out:
+    ...     model = train("z**0.5/2", "digits", epochs=1, budget=16, out=out, progress=False)
+    >>> model.scheme
+    Scheme(spread graded, B=16, q=16, shape=(1, 8, 8), upper_lower, seed=0)
+    """
+    loaded = load_data(data, root)
+    chosen = find_preset(preset, len(loaded.train), loaded.shape)
+    metric = declared_metric(metric, loaded)
+    if (estimator := find_estimator(model, loaded)) is not None:
+        if start is not None or epochs is not None:
+            raise SettingError(f"{type(estimator).__name__} is fitted at once: leave out start and epochs")
+        scheme = make_scheme(metric, loaded, chosen, budget, pixel)
+        folder = _folder(out, f"{run_name(loaded, scheme, preset)}-{type(estimator).__name__}")
+        return train_estimator(estimator, loaded, scheme, folder, changes, resume=resume, seed=seed)
+    begun = start if isinstance(start, Model | None) else load(start)
+    changes = changes if epochs is None else {**changes, "epochs": epochs}
+    recipe = chosen.recipe_for(len(loaded.train), changes, started=begun is not None)
+    scheme = make_scheme(metric, loaded, chosen, budget, pixel)
+    folder = _folder(out, run_name(loaded, scheme, preset))
+    with workers(device) as here, torch.random.fork_rng(enabled=True):
+        recipe.require_even(here.world)
+        wanted = model or (begun and begun.card["model"]["name"]) or chosen.model
+        name, network, shape = _first_network(wanted, scheme, loaded, seed)
+        training = {"preset": preset, "seed": seed, **attrs.asdict(recipe)}
+        card = opening_card(folder.name, {"name": name, "input_shape": shape}, loaded, training, begun)
+        identity = Identity.of(scheme, card)
+        if resume and (folder / CARD).exists():
+            identity.require(folder, read_card(folder))
+            return load(folder, base=None if isinstance(model, str | None) else network)
+        with prepared_by_leader(here, folder, resume):
+            noise = Noise(scheme, here.device, NOISE_MEMORY)
+            base = Base(network, *noise_statistics(noise, loaded.train, seed))
+            if begun is not None:
+                take_weights(base, begun)
+            run = Run(base, noise, loaded, recipe, seed, folder, here, identity, progress, checkpoint_seconds)
+            began = time.time()
+            fit(run)
+            if recipe.half:
+                round_to_half(base)
+            return _kept(run, card, time.time() - began)
+
+
+def _folder(out: str | os.PathLike[str] | None, usual: str) -> Path:
+    return Path(out) if out is not None else Path("runs") / usual
+
+
+def _first_network(
+    wanted: Network | None, scheme: Scheme, data: Dataset, seed: int
+) -> tuple[str, nn.Module, list[int]]:
+    """The name of the network, itself with its first weights, and the shape of what the noise shows it."""
+    torch.manual_seed(key_seed("init", seed))
+    shape = (channels(scheme.representation, data.shape[0]), *data.shape[1:])
+    name, network = build_network(wanted or default_model(data.shape), shape, data.classes)
+    require_fit(name, network, shape, data.classes)
+    return name, network, list(shape)
+
+
+def _kept(run: Run, card: dict[str, Any], seconds: float) -> Model:
+    """The model of a run that has ended, with its card, on every process; the leading one writes it to the folder."""
+    base, scheme, here = run.base, run.noise.scheme, run.workers
+    base.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+    card = measured_card(card, run, seconds)
+    finished = Model(run.folder, base.cpu().eval(), scheme, card)
+    if here.leads:
+        finished = write_model(run.folder, base, scheme, card)
+        (run.folder / CHECKPOINT).unlink(missing_ok=True)
+    here.wait()
+    return finished if here.leads else finished.with_card(read_card(run.folder))
