@@ -42,6 +42,6 @@ def test_what_float16_cannot_hold_stays() -> None:
     assert torch.equal(network[0].weight, torch.full((2, 2), 0.1).half().float())
     assert torch.equal(network[1].weight, torch.full((2, 2), 1e6))
     assert torch.equal(network[0].bias, torch.full((2,), 0.1))
-    types = {name: tensor.dtype for name, tensor in compact(network.state_dict()).items()}
+    types = {name: tensor.dtype for name, tensor in compact(network).items()}
     assert types["0.weight"] == torch.float16
     assert {types["1.weight"], types["0.bias"]} == {torch.float32}
