@@ -1,1 +1,1 @@
-"""Measurements, one file a part: `make bench` runs all, `make bench ONLY=noise` one."""
+"""Measurements, one file per part: `make bench` runs all, `make bench ONLY=noise` one."""

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Times(NamedTuple):
-    """Wall seconds of one action, one entry a round."""
+    """Wall seconds of one action, one entry per round."""
 
     seconds: tuple[float, ...]
 

@@ -98,9 +98,10 @@ def section(found: dict[str, Any]) -> str:
     forward = ", ".join(f"`{n}` {duration(s)}" for n, s in found["forward_seconds"].items())
     kept = found["memory"]
     return joined(
-        f"""The noise of {found["batch"]} samples of a 3x32x32 image, a sample: table lookups in integers, against the
-        paper's formula evaluated in floats as it stands ({duration(found["plain_seconds"])} a sample), and against the
-        forward pass that follows ({forward} a sample).""",
+        f"""Time per sample of the noise of a 3x32x32 image, in batches of {found["batch"]} samples. Our noise uses
+        integer table lookups. It is compared with the paper's formula evaluated in floats
+        ({duration(found["plain_seconds"])} per sample) and with the forward pass that follows
+        ({forward} per sample).""",
         table(
             (
                 "scheme (q = 255)",

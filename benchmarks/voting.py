@@ -131,7 +131,7 @@ def forward(network: nn.Module, inputs: Tensor, batch: int) -> None:
 
 
 def forward_threads(network: nn.Module, inputs: Tensor, batch: int) -> None:
-    """The same with one batch a thread, so that no thread waits for another after every operation."""
+    """The same with one batch per thread, so that no thread waits for another after every operation."""
     threads = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
@@ -174,11 +174,11 @@ def section(found: dict[str, Any]) -> str:
     return joined(
         f"""The network of `{found["network"]}` under the paper's scheme (periodic, B = {1000 * ALPHA:,}):
         {found["images"]} CIFAR-10 test images at the same {found["samples"]:,} samples. The plain loop is what the
-        paper describes: 2 images x 128 samples a batch, noise in floats, gradients not disabled. The bare forward pass
+        paper describes: 2 images x 128 samples per batch, float noise, gradients not disabled. The bare forward pass
         is the network as it was trained, in inference mode, on inputs made before; *tuned* is what can be had by hand:
-        norms folded into convolutions, channels last, a batch a thread. Both at the best of several batch sizes;
-        {short(found["flops"] / 1e6)} million operations a sample.""",
-        table(("", "samples a second", "GFLOPS", "of the matrix product"), rows),
+        norms folded into convolutions, channels last, a batch per thread. Both at the best of several batch sizes;
+        {short(found["flops"] / 1e6)} million operations per sample.""",
+        table(("", "samples per second", "GFLOPS", "of the matrix product"), rows),
         "![Throughput by batch size](img/bench-voting.svg)",
         f"""Same votes: of {agreed["votes"]:,}, {agreed["different"]} differ; {agreed["unsure"]} are UNSURE (two best
         logits within {agreed["tolerance"]:g}), and count against the prediction.""",
@@ -188,9 +188,9 @@ def section(found: dict[str, Any]) -> str:
         {percent(found["rates"]["plain"]["of_peak"])} of the rate of the matrix product: no float32 arithmetic at that
         rate would be more than {short(1 / found["rates"]["plain"]["of_peak"])} times as fast here.""",
         _paper_network(found["paper_network"], found["matmul"]["gflops"]),
-        f"""With the model's own aperiodic scheme, B = {own["budget"]:,}, it casts {own["a_second"]:,.0f} votes a
-        second: {duration(own["an_image"])} an image. They are the recorded ones: of {recorded["votes"]:,},
-        {recorded["different"]} differ, {recorded["unsure"]} are UNSURE here or there.""",
+        f"""With the model's own aperiodic scheme, B = {own["budget"]:,}, it casts {own["a_second"]:,.0f} votes per
+        second, or {duration(own["an_image"])} per image. They agree with the recorded votes: of {recorded["votes"]:,},
+        {recorded["different"]} differ, and {recorded["unsure"]} are UNSURE here or there.""",
     )
 
 
@@ -200,7 +200,7 @@ def _paper_network(found: dict[str, Any] | None, peak: float) -> str:
     rates, agreed = found["a_second"], found["agreement"]
     ours, plain = (percent(rates[name] * found["flops"] / 1e9 / peak) for name in ("votes", "plain"))
     return f"""`{found["name"]}`, the paper's network, with weights that were drawn and not trained, on the same images
-        at {found["samples"]} samples: {rates["votes"]:,.0f} votes a second against {rates["plain"]:,.0f} of the plain
+        at {found["samples"]} samples: {rates["votes"]:,.0f} votes per second against {rates["plain"]:,.0f} of the plain
         loop, {times(found["speedup"])} times as fast and {ours} of the rate of the matrix product against {plain};
         {agreed["different"]} of {agreed["votes"]:,} votes differ, {agreed["unsure"]} are UNSURE."""
 
@@ -243,7 +243,7 @@ def figure(found: dict[str, Any]) -> Any:
     axes.axhline(found["rates"]["plain"]["a_second"], color="grey", linestyle="--", label="plain loop")
     axes.set_xscale("log", base=2)
     axes.set_xticks(SIZES, [str(size) for size in SIZES])
-    axes.set(xlabel="batch size", ylabel="samples a second", ylim=(0, None))
+    axes.set(xlabel="batch size", ylabel="samples per second", ylim=(0, None))
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     return drawn

@@ -32,7 +32,7 @@ _FORM = JsonForm("a metric", (FORMAT,), ECMError, "pass what ECM.to_json wrote")
 
 
 def _components(given: Any) -> tuple[Profile, ...]:
-    """What ECM(...) was given: profiles, formulas, or one of either."""
+    """Return what ECM(...) was given: profiles, formulas, or one of either."""
     if isinstance(given, Profile | str | sympy.Basic):
         given = (given,)
     if not isinstance(given, Iterable):
@@ -78,7 +78,7 @@ class ECM:
 
     @classmethod
     def from_expr(cls, expression: str | sympy.Expr, *, grid: int | None = None, seconds: float = 10.0) -> ECM:
-        """The metric with g given as a formula in z, proven to be an ECM; the text is parsed, never evaluated.
+        """Return the metric with g given as a formula in z, proven to be an ECM; the text is parsed, never evaluated.
 
         `grid=q` proves the conditions only at the points k/q, which is all the quantized method needs.
         `seconds` bounds the time of the proof.
@@ -94,7 +94,7 @@ class ECM:
 
     @classmethod
     def lp(cls, p: Exact, alpha: Exact = 1) -> ECM:
-        """g = z**p/alpha, 0 < p <= 1: the l_p^p distance over alpha (g is capped at 1 when alpha < 1).
+        """Return the metric with g = z**p/alpha, 0 < p <= 1: the l_p^p distance over alpha (g is capped at 1).
 
         >>> ECM.lp("1/3", 6)
         ECM.from_expr('z**(1/3)/6')
@@ -110,7 +110,7 @@ class ECM:
 
     @classmethod
     def l1(cls, alpha: Exact = 1) -> ECM:
-        """g = z/alpha: the l1 distance over alpha (capped at 1 when alpha < 1).
+        """Return the metric with g = z/alpha: the l1 distance over alpha (g is capped at 1).
 
         >>> ECM.l1(18)
         ECM.from_expr('z/18')
@@ -119,7 +119,7 @@ class ECM:
 
     @classmethod
     def l0(cls, alpha: Exact = 1) -> ECM:
-        """g = sign(z)/alpha: the number of changed features over alpha.
+        """Return the metric with g = sign(z)/alpha: the number of changed features over alpha.
 
         >>> ECM.l0(25)
         ECM.from_expr('sign(z)/25')
@@ -131,7 +131,7 @@ class ECM:
 
     @classmethod
     def log1p(cls, c: Exact, alpha: Exact = 1) -> ECM:
-        """g = log(1 + c*z)/(alpha*log(1 + c)), c > 0: saturating like a logarithm, g(1) = 1/alpha.
+        """Return the metric with g = log(1 + c*z)/(alpha*log(1 + c)), c > 0, which has g(1) = 1/alpha.
 
         >>> ECM.log1p(5, 18).distance([0.0], [1.0])
         0.0555...
@@ -143,7 +143,7 @@ class ECM:
 
     @classmethod
     def from_values(cls, values: Iterable[Exact]) -> ECM:
-        """The metric known only on the grid: values[k] = g(k/q), k = 0..q, taken exactly.
+        """Return the metric known only on the grid: values[k] = g(k/q), k = 0..q, taken exactly.
 
         >>> ECM.from_values(["0", "1/2", "3/4", "7/8", "7/8"]).quantized(4).infinite
         0.125
@@ -152,7 +152,9 @@ class ECM:
 
     @classmethod
     def grouped(cls, metrics: Sequence[ECM | str], groups: Sequence[int] | None = None) -> ECM:
-        """One metric, or its formula, a group of features; `groups[a]` is that of index a along the first feature axis.
+        """Return a metric with its own g per group of features, each given as a metric or a formula.
+
+        `groups[a]` is the group of index a along the first feature axis; by default index a has group a.
 
         >>> rgb = ECM.grouped([ECM.lp("1/2", 18), "0", ECM.l1(18)])
         >>> rgb.component_of((3, 1, 2)).tolist()
@@ -192,13 +194,13 @@ class ECM:
         return attrs.evolve(self, components=tuple(getattr(a, change)(b) for a, b in pairs))
 
     def __mul__(self, factor: Exact) -> ECM:
-        """c * d, c >= 0; refused where it exceeds 1 (use `.capped()` on a formula instead)."""
+        """Return c * d for c >= 0; raises NotAnECM if it exceeds 1 (use `.capped()` on a formula instead)."""
         return self._map("scaled", exact(factor, "factor"))
 
     __rmul__ = __mul__
 
     def __truediv__(self, alpha: Exact) -> ECM:
-        """d / alpha.
+        """Return d / alpha.
 
         >>> ECM.from_expr("sqrt(z)") / 18
         ECM.from_expr('z**(1/2)/18')
@@ -209,22 +211,22 @@ class ECM:
         return self._map("scaled", 1 / scale)
 
     def __add__(self, other: ECM) -> ECM:
-        """g + h, where the sum stays at most 1."""
+        """Return g + h, where the sum stays at most 1."""
         return self._zip("plus", other)
 
     @staticmethod
     def minimum(first: ECM, second: ECM) -> ECM:
-        """The metric with Min(g, h), concave since both are."""
+        """Return the metric with Min(g, h), concave since both are."""
         return first._zip("minimum", second)
 
     def capped(self) -> ECM:
-        """The metric with Min(g, 1): the same Lipschitz property for functions with values in [0, 1]."""
+        """Return the metric with Min(g, 1): the same Lipschitz property for functions with values in [0, 1]."""
         return self._map("capped")
 
     # ---- look ------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, component: int) -> ECM:
-        """The metric of one component alone."""
+        """Return the metric of one component alone."""
         return ECM((self.components[component],))
 
     @property
@@ -267,7 +269,7 @@ class ECM:
         return next(iter(grids), None)
 
     def component_of(self, shape: Sequence[int]) -> NDArray[np.int64]:
-        """The component of each feature of that shape, flattened in C order."""
+        """Return the component of each feature of that shape, flattened in C order."""
         sizes = tuple(int(n) for n in shape)
         if not self.groups:
             return np.zeros(prod(sizes), dtype=np.int64)
@@ -279,7 +281,7 @@ class ECM:
         return np.repeat(np.asarray(self.groups, dtype=np.int64), prod(sizes[1:]))
 
     def distance(self, x: ArrayLike, y: ArrayLike, q: int | None = None) -> float:
-        """d(x, y), as a float; x and y lie in [0,1], or are levels 0..q if `q` is given."""
+        """Return d(x, y), as a float; x and y lie in [0,1], or are levels 0..q if `q` is given."""
         a, b = np.asarray(x), np.asarray(y)
         if a.shape != b.shape:
             raise ECMError(f"x has shape {a.shape}, y has shape {b.shape}: a distance needs two points of one space")
@@ -301,29 +303,29 @@ class ECM:
         return float(sum(np.sum(p(gap[component == i])) for i, p in enumerate(self.components)))
 
     def power(self) -> tuple[Fraction, Fraction] | None:
-        """(p, alpha) if every feature has g = z**p/alpha exactly, else None: then l_p radii mean something."""
+        """Return (p, alpha) if every feature has g = z**p/alpha exactly, else None: then l_p radii mean something."""
         return self.components[0].power() if len(self.components) == 1 else None
 
     # ---- derive ----------------------------------------------------------------------------------------------------
 
     def law(self) -> Law:
-        """The continuous law of Lambda with P(split at distance z) = g(z)."""
+        """Return the continuous law of Lambda with P(split at distance z) = g(z)."""
         from ecm.law import Law
 
         return Law.of(self.profile)
 
     def quantized(self, q: int = 255) -> QuantizedLaw:
-        """The law of Lambda on the grid of width 1/q, exactly."""
+        """Return the law of Lambda on the grid of width 1/q, exactly."""
         from ecm.law import QuantizedLaw
 
         return QuantizedLaw.of(self.profile, q)
 
     def floors(self, budget: int, q: int = 255) -> tuple[NDArray[np.int64], ...]:
-        """floor(budget * g(k/q)), k = 0..q, for every component, exactly: what a sound design may not exceed."""
+        """Return floor(budget * g(k/q)), k = 0..q, for every component, exactly: what a sound design may not exceed."""
         return tuple(profile.floors(budget, q) for profile in self.components)
 
     def allocate(self, budget: int, q: int = 255, **options: Any) -> Allocation:
-        """Integer weights of the widths for a budget of outcomes; see `ecm.allocate`."""
+        """Return integer weights of the widths for a budget of outcomes; see `ecm.allocate`."""
         return allocate(self.profile, budget, q, **options)
 
     def design(
@@ -334,15 +336,15 @@ class ECM:
         seed: int = 0,
         effort: Effort = "fast",
     ) -> Design:
-        """`budget` outcomes for every component whose splits never exceed budget * g; see `ecm.make_design`."""
+        """Return `budget` outcomes for every component whose splits never exceed budget * g; see `ecm.make_design`."""
         return make_design(self, budget, q, kind=kind, seed=seed, effort=effort)
 
     def smallest_budget(self, epsilon: float, q: int = 255, kind: Kind = "aperiodic", **options: Any) -> int:
-        """The smallest budget whose design of that kind comes within epsilon of g; see `ecm.smallest_budget`."""
+        """Return the smallest budget whose design of that kind comes within epsilon of g; see `ecm.smallest_budget`."""
         return smallest_budget(self, epsilon, q, kind=kind, **options)
 
     def plot(self, q: int = 255, budget: int | None = None) -> Figure:
-        """g, split probability, the laws of Lambda, the allocation and its gap, in one figure."""
+        """Draw g, the split probability, the laws of Lambda, the allocation and its gap in one figure."""
         from ecm.figure import plot
 
         return plot(self, q=q, budget=budget)
@@ -350,13 +352,13 @@ class ECM:
     # ---- keep ------------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """A canonical JSON text; equal metrics have equal texts."""
+        """Return a canonical JSON text; equal metrics have equal texts."""
         parts = [profile.to_dict() for profile in self.components]
         return json.dumps({"format": FORMAT, "components": parts, "groups": list(self.groups)}, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> ECM:
-        """The metric of a JSON text, proven again.
+        """Return the metric of a JSON text, proven again.
 
         >>> metric = ECM.lp("1/2", 18)
         >>> ECM.from_json(metric.to_json()) == metric
@@ -370,7 +372,7 @@ class ECM:
         return "$" + r",\quad ".join(rf"g_{{{i}}}(z) = {p.latex()}" for i, p in enumerate(self.components)) + "$"
 
     def latex(self) -> str:
-        """LaTeX of g (of all components, separated by quads)."""
+        """Return LaTeX of g (of all components, separated by quads)."""
         return r",\quad ".join(profile.latex() for profile in self.components)
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ _EXACT_UP_TO = 1024  # levels; beyond, the allocation is drawn by the rounding t
 
 
 def plot(metric: ECM, q: int = 255, budget: int | None = None) -> Figure:
-    """The figure of a metric on the levels 0..q: a column of panels a component.
+    """Return the figure of a metric on the levels 0..q: a column of panels a component.
 
     Without a budget, 1000/g(1) outcomes are allocated (1000 for every one that shows the feature). No display is
     needed; write `figure.savefig("metric.png")`.

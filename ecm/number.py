@@ -14,7 +14,7 @@ _DIGITS = 12
 
 
 def exact(value: Exact, name: str = "value") -> Fraction:
-    """The number a person meant: 0.5 and "1/2" are 1/2; a float that needs more than 12 digits is refused.
+    """Return the number a person meant: 0.5 and "1/2" are 1/2; a float that needs more than 12 digits is refused.
 
     >>> exact(0.9), exact("1/3"), exact(18)
     (Fraction(9, 10), Fraction(1, 3), Fraction(18, 1))

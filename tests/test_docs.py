@@ -175,7 +175,7 @@ def test_the_numbers_that_prose_repeats_are_those_measured() -> None:
 
 def test_what_the_readme_says_of_the_vote_aware_certificate_is_counted() -> None:
     """Its gains are those that the page of results and the table above it give."""
-    readme, results = (" ".join(page.read_text().split()) for page in (ROOT / "README.md", DOCS / "results.md"))
+    readme, results = (" ".join(page.read_text().split()) for page in (ROOT / "README.md", DOCS / "paper.md"))
     gains = re.search(
         r"gains at most (\S+) points with (B = \S+ alpha) \(.*?\) and (\S+) points with (\S+ = \S+)", results
     )

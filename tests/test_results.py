@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +39,25 @@ def results() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def page(results: Any) -> tuple[str, dict[str, str]]:
     """Text and figures as the records give them."""
-    made: tuple[str, dict[str, str]] = results.page()
+    made: tuple[str, dict[str, str]] = results.paper.page()
     return made
 
 
-def test_the_page_and_its_figures_are_in_step_with_the_records(page: tuple[str, dict[str, str]]) -> None:
+def test_the_pages_and_their_figures_are_in_step_with_the_records(results: Any) -> None:
     """Else run `python -m docs.programs`. Figures are compared by what they show, not by how they are drawn."""
-    text, drawn = page
-    assert (DOCS / "results.md").read_text() == text
-    assert {path.name for path in DOCS.glob("img/results-*.svg")} == set(drawn)
-    for name, figure in drawn.items():
-        points = re.compile("points ([0-9a-f]{64})")
-        kept = (DOCS / "img" / name).read_text()
+    made = results.pages()
+    drawn = {path: text for path, text in made.items() if path.suffix == ".svg"}
+    for page in ("results", "paper"):
+        text = made[DOCS / f"{page}.md"]
+        assert (DOCS / f"{page}.md").read_text() == text
+        names = {path.name for path in drawn if path.name.startswith(page)}
+        assert {path.name for path in DOCS.glob(f"img/{page}-*.svg")} == names
+        assert all(f"(img/{name})" in text for name in names)
+    points = re.compile("points ([0-9a-f]{64})")
+    for path, figure in drawn.items():
+        kept = path.read_text()
         assert points.findall(kept) == points.findall(figure)
         assert len(kept) < 150_000
-    assert all(f"(img/{name})" in text for name in drawn)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +103,13 @@ def test_a_record_is_whole(folder: Path) -> None:
 def test_what_has_no_record_is_left_out_and_named(results: Any, tmp_path: Path) -> None:
     """A page of fewer models says which are missing; rows, orderings and experiments without models are not there."""
     shutil.copytree(RECORDS / "digits", tmp_path / "digits")
-    assert "Left out here" not in results.page(tmp_path)[0]
+    assert "Left out here" not in results.paper.page(tmp_path)[0]
     shutil.rmtree(tmp_path / "digits" / "digits-l0.5-a6")
-    text = results.page(tmp_path)[0]
+    text = results.paper.page(tmp_path)[0]
     assert "Left out here, without a record: `digits-l0.5-a6`." in text
     assert "93.9 @ 6" not in text
     shutil.rmtree(tmp_path / "digits" / "digits-l0.5-a3")
-    text = results.page(tmp_path)[0]
+    text = results.paper.page(tmp_path)[0]
     assert "| Variable Lambda |" not in text
     assert "## The paper's orderings" not in text
     assert "`table1`: Table 1" in text.partition("## Not run")[2]
@@ -115,7 +120,7 @@ def test_models_are_compared_on_the_images_they_share(results: Any, tmp_path: Pa
     shutil.copytree(RECORDS / "digits", tmp_path / "digits")
     cut = tmp_path / "digits" / "digits-l0.5-a3" / "certify.tsv"
     cut.write_text("\n".join(cut.read_text().splitlines()[:-100]) + "\n")
-    text = results.page(tmp_path)[0]
+    text = results.paper.page(tmp_path)[0]
     assert "`ecm reproduce digits`, 259 images." in text
     full, fewer = (read_certification(folder / "digits" / "digits-l1-a6") for folder in (RECORDS, tmp_path))
     assert full.rows == fewer.rows
@@ -143,11 +148,47 @@ def test_only_finished_and_whole_runs_are_kept(results: Any, tmp_path: Path) -> 
 
 
 def test_what_was_tried_in_training_is_shown(results: Any, tmp_path: Path) -> None:
-    """One row an entry of recipe.json; what was not measured stays empty."""
-    shutil.copytree(RECORDS / "digits", tmp_path / "digits")
+    """One row per entry of recipe.json; what was not measured stays empty."""
     tried = [{"what": "clipping", "epochs": 2, "lr": 0.1, "base_accuracy": 0.4321, "images": 2000, "note": "kept"}]
     (tmp_path / "recipe.json").write_text(json.dumps(tried))
-    assert "| clipping | 2 | 0.1 | 43.2 | 2000 |  | kept |" in results.page(tmp_path)[0]
+    assert "| clipping | 2 | 0.1 | 43.2 | 2000 |  | kept |" in results.frontier.page(tmp_path)[0]
+
+
+def test_the_tables_name_the_best_model_at_every_radius(results: Any) -> None:
+    """Each cell is the largest certified accuracy of all models of its p, counted here once more from their rows."""
+    runs = results.frontier.models()
+    panel = results.frontier.Panel.of(Fraction(1, 2), runs)
+    assert [cell.radius for cell in panel.cells if cell.published is not None][-1] == 210
+    for cell in panel.cells:
+        found = [
+            run.certification.certified_accuracy(cell.radius).share for run in runs if run.power[0] == Fraction(1, 2)
+        ]
+        assert cell.certified.share == max(found)
+        assert cell.run.certification.certified_accuracy(cell.radius).share == max(found)
+    assert f"| 10 | 56.74 | **{100 * panel.cells[0].certified.share:.1f}** |" in (DOCS / "results.md").read_text()
+
+
+def test_differences_are_counted_on_shared_images(results: Any, tmp_path: Path) -> None:
+    """Two records of one model under other budgets: the images that both have, and the interval of the difference."""
+    for name, cut in (("digits-l0.5-a3", 0), ("digits-l0.5-a6", 100)):
+        shutil.copytree(RECORDS / "digits" / name, tmp_path / "votes" / name)
+        rows = (tmp_path / "votes" / name / "certify.tsv").read_text().splitlines()
+        (tmp_path / "votes" / name / "certify.tsv").write_text("\n".join(rows[: len(rows) - cut]) + "\n")
+    runs = [results.frontier.read_run(folder) for folder in sorted((tmp_path / "votes").iterdir())]
+    compared = results.frontier._compared(runs, ["few", "many"], 1)
+    assert compared["images"] == "259"
+    shared = {row.idx for row in runs[1].certification.rows}
+    (radius, *_) = [radius for radius in runs[1].certification.radii if radius]
+    hits = [
+        {
+            row.idx
+            for row in run.certification.rows
+            if row.idx in shared and row.correct and run.certification.unit.covers(row.balls["paper"], radius)
+        }
+        for run in runs
+    ]
+    assert f"| {100 * len(hits[0]) / 259:.1f} |" in compared["table"].splitlines()[2]
+    assert f"{100 * (len(hits[0]) - len(hits[1])) / 259:+.1f} <small>" in compared["differences"].splitlines()[2]
 
 
 def test_a_run_is_shipped_with_its_votes_and_a_few_images(results: Any, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from zoo.errors import TrainingError
 
 
 def choose_device(device: str | torch.device | None = None, local_rank: int = 0) -> torch.device:
-    """The device asked for, or a GPU when there is one, else the CPU.
+    """Return the device asked for, or a GPU when there is one, else the CPU.
 
     >>> choose_device("cpu")
     device(type='cpu')
@@ -55,11 +55,11 @@ class Workers:
         return self.rank == 0
 
     def share(self, batch: Tensor) -> Tensor:
-        """Our part of something that has one entry an image of the whole batch."""
+        """Return our part of something that has one entry per image of the whole batch."""
         return batch[self.rank :: self.world]
 
     def total(self, *counts: float) -> list[float]:
-        """Sums over all processes."""
+        """Return sums over all processes."""
         if self.world == 1:
             return list(counts)
         sums = torch.tensor(counts, dtype=torch.float64, device="cpu" if self.device.type == "cpu" else self.device)

@@ -21,7 +21,7 @@ from ecm.jsontext import read_json
 from zoo.errors import CheckpointError
 
 FORMAT = "ecm-checkpoint-1"
-_ADVICE = "delete it to begin the run anew (resume=False, --no-resume, does the same)"
+_ADVICE = "delete it to start the run again (resume=False, --no-resume, does the same)"
 
 
 @contextmanager
@@ -67,8 +67,8 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, 
 
 
 def _ordered(content: bytes) -> bytes:
-    """The same safetensors file with its metadata in order: the library writes them in an order of chance, and a model
-    is known by the sha256 of its file."""
+    """Return the same safetensors file with its metadata in order: the library writes them in an order of chance, and a
+    model is known by the sha256 of its file."""
     size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + size])
     header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
@@ -78,7 +78,8 @@ def _ordered(content: bytes) -> bytes:
 
 
 def load_tensors(path: Path, *, advice: str = _ADVICE) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `save_tensors` wrote; a file that is truncated, damaged or something else is refused with the advice."""
+    """Return what `save_tensors` wrote; a file that is truncated, damaged or something else is refused with the
+    advice."""
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}

@@ -21,6 +21,18 @@ DATASET_NAMES = (
 )
 OBJECTIVE_NAMES = ("noisy", "stability", "consistency")
 MODEL_NAMES = ("small_cnn", "medium_cnn", "wide_resnet40_2", "resnet18", "resnet50", "mlp")
+_LEVELS = {"digits": 16, "breast_cancer": 63, "wine": 63, "iris": 63}  # q of the data sets that are not 8-bit images
+_FIRST_AXIS = {"digits": 1, "mnist": 1, "fashion_mnist": 1, "breast_cancer": 30, "wine": 13, "iris": 4}
+
+
+def known_size(dataset: str) -> tuple[int, int] | None:
+    """Return the length of the first axis (channels or columns) and q of a data set by name, without loading it.
+
+    >>> known_size("cifar10"), known_size("digits"), known_size("a/folder")
+    ((3, 255), (1, 16), None)
+    """
+    name = spelled(dataset, DATASET_NAMES)
+    return (_FIRST_AXIS.get(name, 3), _LEVELS.get(name, 255)) if name in DATASET_NAMES else None
 
 
 def spelled(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 def is_true(document: dict[str, Any], facts: dict[str, Any], votes: bytes, levels: bytes) -> bool:
     """Whether no point of the document's ball can get another class, whatever the touched samples vote there.
 
-    Facts are taken as they are (small q, few features, one byte a vote): the outcomes of every feature at every sample,
+    Facts are taken as they are (small q, few features, one byte per vote): the outcome of each feature at every sample,
     and distances by the costs, which are rounded down, so that the ball is if anything larger.
     """
     if document["radius"] is None:

@@ -57,7 +57,7 @@ def _budget_panel(one: Found, panel: Panel) -> dict[str, Any]:
         "p": panel.p,
         "alpha": next(iter(runs.values())).power[1],
         "unit": panel.title,
-        "table": table(["design", "votes an image", "eps", "smoothed", *map(plain, panel.radii)], rows),
+        "table": table(["design", "votes per image", "eps", "smoothed", *map(plain, panel.radii)], rows),
         **_choice(panel, _aperiodic(runs), one.done.images),
     }
 
@@ -124,4 +124,4 @@ def budget_figures(one: Found | None) -> dict[str, str]:
         },
         f"$\\ell_{{{panel.p}}}$ radius, $\\alpha = {next(iter(runs.values())).power[1]}$",
     )
-    return {"results-budget.svg": drawn}
+    return {"paper-budget.svg": drawn}

@@ -6,26 +6,22 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 mpl.use("agg")
 import matplotlib.pyplot as plt
 
 from ecm import ECM
-from smoothing import Noise, Scheme
-from zoo.lab.samples import picture
+from smoothing import Scheme
+from zoo.lab.samples import COUPLINGS, middle, picture
 
 ALPHA, SAMPLE = 18, 7
 TARGET = Path(__file__).parents[1] / "img" / "coupling.png"
 
 
 def shown(scheme: Scheme, image: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The middle of every feature's bin at one sample, in [0,1]; features whose bin is everything are grey."""
-    lower, upper = (ends[0, 0].numpy() for ends in Noise(scheme).bounds(torch.from_numpy(image)[None], [SAMPLE]))
-    middle = (lower + upper) / (4 * scheme.q)
-    hidden = (lower == 0) & (upper == 2 * scheme.q)
-    return np.where(hidden, 0.5, middle).transpose(1, 2, 0)
+    """Return the middle of every feature's bin at one sample, in [0,1]; hidden features are grey."""
+    return np.asarray(middle(scheme, image, SAMPLE)[0] / (4 * scheme.q)).transpose(1, 2, 0)
 
 
 def main() -> None:
@@ -33,7 +29,7 @@ def main() -> None:
     image = picture("flower", 255)
     design = ECM.lp("1/2", ALPHA).design(128 * ALPHA)
     panels = {"the image": image.transpose(1, 2, 0) / 255}
-    for coupling in ("independent", "spread"):
+    for coupling in COUPLINGS:
         scheme = Scheme(design, image.shape, coupling=coupling)
         panels[f"one {coupling} sample"] = shown(scheme, image)
     figure, axes = plt.subplots(1, len(panels), figsize=(9, 3.2), layout="constrained")

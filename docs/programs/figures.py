@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def gains(curves: dict[str, dict[str, Curve]]) -> str:
 
 
 def budgets(curves: dict[str, Curve], by_votes: dict[str, Curve], unit: str) -> str:
-    """Certified accuracy by radius for each budget, and at a few radii against the votes an image."""
+    """Certified accuracy by radius for each budget, and at a few radii against the votes per image."""
     figure, (left, right) = new_figure(8.6, 3.8, columns=2)
     for k, (label, (x, y)) in enumerate(curves.items()):
         line = (0, (4, 1.5)) if label.startswith("periodic") else "solid"
@@ -78,10 +78,23 @@ def budgets(curves: dict[str, Curve], by_votes: dict[str, Curve], unit: str) -> 
     right.set_xticks(ticks, [f"{votes:g}" for votes in ticks])
     right.minorticks_off()
     right.set_ylim(0.8 * right.get_ylim()[0], None)
-    right.set(xlabel="votes an image (aperiodic designs)")
+    right.set(xlabel="votes per image (aperiodic designs)")
     for one in (left, right):
         _legend(one)
     return _signed(svg(figure), [curves, by_votes])
+
+
+def frontier(panels: dict[str, Any]) -> str:
+    """A panel for each p: a curve for each of our models, and the published numbers as points."""
+    figure, axes = new_figure(8.6, 3.8, columns=max(1, len(panels)))
+    for one, (title, shown) in zip(axes, panels.items(), strict=False):
+        for k, (label, (x, y)) in enumerate(shown["ours"].items()):
+            one.plot(x, y, color=COLORS[k % len(COLORS)], linewidth=1.6, label=label)
+        one.plot(*shown["published"], "o", color=INK, markersize=4, label="published, best")
+        one.set(xlim=(0, None), ylim=(0, None), xlabel=f"$l_p$ radius, {title}", title=title)
+        _legend(one)
+    axes[0].set_ylabel("certified accuracy (%)")
+    return _signed(svg(figure), panels)
 
 
 def _legend(axes: Axes) -> None:

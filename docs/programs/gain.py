@@ -158,4 +158,4 @@ def gain_figures(groups: dict[Power, list[Run]]) -> dict[str, str]:
         for run in (run for run in runs if round(run.per_alpha) in (PER_ALPHA, 1000)):
             label = f"alpha = {power[1]}, {_design(run)}".replace("alpha", "α")
             curves.setdefault(f"p = {power[0]}", {})[label] = figures.gain_curve(run)
-    return {"results-gain.svg": figures.gains(curves)} if curves else {}
+    return {"paper-gain.svg": figures.gains(curves)} if curves else {}

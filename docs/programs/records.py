@@ -1,6 +1,6 @@
 """Records of finished runs: all that a run's numbers are counted from, without its weights and votes.
 
-`docs/records/<campaign>/<run>/` holds the card, the scheme, and the certification with one row an image.
+`docs/records/<campaign>/<run>/` holds the card, the scheme, and the certification with one row per image.
 """
 
 from __future__ import annotations

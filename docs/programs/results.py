@@ -1,6 +1,6 @@
 """Makes the page of results, its figures and the README's tables, from stored records alone.
 
-    python -m docs.programs                              # docs/results.md, docs/img/results-*.svg, parts of README.md
+    python -m docs.programs                              # results.md, paper.md, their figures, parts of README.md
     python -m docs.programs keep FOLDER [--campaign C]   # finished runs into docs/records/C (default: by data set)
     python -m docs.programs ship RUN [--data ROOT]       # a finished run into the package, with votes and a few images
 
@@ -13,9 +13,11 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 
-from docs.programs.page import effort, page, parameters
+from docs.programs import frontier, paper
+from docs.programs.paper import effort, parameters
 from docs.programs.records import MAIN, RECORDS, Run, keep, read_run, ship, shipped
 from docs.programs.text import percent, table
 from ecm.errors import ECMError
@@ -27,6 +29,23 @@ DOCS = Path(__file__).parents[1]
 README = DOCS.parent / "README.md"
 BLOCK = re.compile(r"(<!-- results: (\w+) -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
 CERTIFICATES = {"paper": "the paper's certificate", "integer": "integer", "vote_aware": "vote-aware"}
+
+
+def first() -> str:
+    """One number for the first screen: how many test images of CIFAR-10 the packaged model certifies."""
+    run = read_run(PRETRAINED / f"{MAIN}-l0.5-a18")
+    result = run.certification
+    changes = 4
+    share = (
+        sum(row.correct and ([*row.balls.values()][-1].features() or 0) >= changes for row in result.rows)
+        / result.images
+    )
+    return (
+        f"One number: on {result.images} CIFAR-10 test images, the packaged model classifies "
+        f"{percent(result.smoothed_accuracy.share)}% correctly, and for **{percent(share)}%** it also\nproves that "
+        f"changing any {changes} of the {prod(result.scheme.shape):,} values of the image, by any amount, does not "
+        f"change the class.\n"
+    )
 
 
 def demo() -> str:
@@ -108,7 +127,7 @@ def _formula(run: Run) -> str:
     return f"{root}/{alpha}"
 
 
-BLOCKS: dict[str, Callable[[], str]] = {"demo": demo, "cifar10": main_model, "models": models}
+BLOCKS: dict[str, Callable[[], str]] = {"first": first, "demo": demo, "cifar10": main_model, "models": models}
 
 
 def readme(text: str) -> str:
@@ -116,12 +135,19 @@ def readme(text: str) -> str:
     return BLOCK.sub(lambda block: block[1] + BLOCKS[block[2]]() + block[4], text)
 
 
+def pages() -> dict[Path, str]:
+    """The two pages and their figures, by path."""
+    found = {}
+    for name, made in (("results.md", frontier.page()), ("paper.md", paper.page())):
+        found[DOCS / name] = made[0]
+        found |= {DOCS / "img" / file: figure for file, figure in made[1].items()}
+    return found
+
+
 def write() -> list[Path]:
     """Every file that follows from the records."""
-    text, drawn = page()
-    files = {DOCS / "results.md": text, README: readme(README.read_text())}
-    files |= {DOCS / "img" / name: figure for name, figure in drawn.items()}
-    for path in DOCS.glob("img/results-*.svg"):
+    files = pages() | {README: readme(README.read_text())}
+    for path in [*DOCS.glob("img/results-*.svg"), *DOCS.glob("img/paper-*.svg")]:
         if path not in files:
             path.unlink()
     for path, content in files.items():

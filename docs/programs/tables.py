@@ -1,7 +1,7 @@
 """Measures tables that scikit-learn ships and writes the results into docs/howto/tables.md.
 
-    python docs/tables.py             # rewrite the page from docs/records/tables.json
-    python docs/tables.py --measure   # measure again first: about two minutes on one CPU core
+    python -m docs.programs.tables             # rewrite the page from docs/records/tables.json
+    python -m docs.programs.tables --measure   # measure again first: about two minutes on one CPU core
 
 Every row of a table is tested once, by five-fold cross-validation: the description of the columns (their limits), the
 unsmoothed and the smoothed classifier are fitted on four fifths of the rows and tested on the fifth that is left.

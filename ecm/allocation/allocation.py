@@ -28,7 +28,8 @@ _FORM = JsonForm("an allocation", (FORMAT,), AllocationError, "pass what Allocat
 
 
 def verify_allocation(profile: Profile, weights: Weights, q: int, budget: int) -> Ints:
-    """N(k) = sum_j w_j min(j, k), k = 0..q, if the weights are sound for `profile`; raises AllocationError otherwise.
+    """Return N(k) = sum_j w_j min(j, k), k = 0..q, if the weights are sound for `profile`; raises AllocationError
+    otherwise.
 
     `weights[j]` counts how often the full set of j offsets of the width j/q stands in a list of `budget` outcomes,
     wherever they were found. Sound means sum_j j w_j <= B and N(k) <= B g(k/q) for every k, decided in integers.
@@ -68,7 +69,7 @@ def verify_allocation(profile: Profile, weights: Weights, q: int, budget: int) -
 
 
 def _pairs(weights: Weights) -> tuple[tuple[int, int], ...]:
-    """(width, count) by width, counts of 0 left out."""
+    """Return (width, count) by width, counts of 0 left out."""
     try:
         items = weights.items() if isinstance(weights, Mapping) else weights
         pairs = sorted((index(j), index(w)) for j, w in items)
@@ -115,7 +116,7 @@ class Allocation:
 
     @classmethod
     def from_splits(cls, profile: Profile, n: Ints, budget: int, method: str, optimality: str) -> Allocation:
-        """From N(0..q), whose second differences are the weights: w_j = (N(j) - N(j-1)) - (N(j+1) - N(j))."""
+        """Return the allocation with these N(0..q); its weights are w_j = (N(j) - N(j-1)) - (N(j+1) - N(j))."""
         weights = -np.diff(np.append(np.diff(n), 0))
         pairs = [(int(j) + 1, int(weights[j])) for j in np.flatnonzero(weights)]
         return cls(profile, pairs, len(n) - 1, budget, method=method, optimality=optimality)
@@ -127,7 +128,7 @@ class Allocation:
 
     @property
     def infinite(self) -> int:
-        """How many of the outcomes have Lambda = inf: the rest of the budget."""
+        """Number of outcomes with Lambda = inf: the rest of the budget."""
         return self.budget - sum(j * w for j, w in self._weights)
 
     @cached_property
@@ -145,15 +146,15 @@ class Allocation:
         return self._tube.gap(self.N, self.worst)
 
     def within(self, epsilon: Exact) -> bool:
-        """Whether eps <= `epsilon`, decided in integers; a difference below 2**-60 counts as none."""
+        """Return whether eps <= `epsilon`, decided in integers; a difference below 2**-60 counts as none."""
         return bool((self._tube.least(as_epsilon(epsilon)) <= self.N).all())
 
     def outcomes(self) -> Outcomes:
-        """The list of outcomes: widths ascending, each with all its offsets, infinite ones last."""
+        """Return the list of outcomes: widths ascending, each with all its offsets, infinite ones last."""
         return Outcomes.from_weights(self.weights, self.q, self.budget)
 
     def to_json(self) -> str:
-        """A canonical JSON text with the profile in it."""
+        """Return a canonical JSON text with the profile in it."""
         data = {
             "format": FORMAT,
             "profile": self.profile.to_dict(),
@@ -167,7 +168,7 @@ class Allocation:
 
     @classmethod
     def from_json(cls, text: str) -> Allocation:
-        """The allocation of a JSON text; the metric is proven and the weights are verified again.
+        """Return the allocation of a JSON text; the metric is proven and the weights are verified again.
 
         >>> from ecm.metric import Profile
         >>> allocation = allocate(Profile.from_expr("sqrt(z)"), 100, q=16)
@@ -213,7 +214,7 @@ def allocate(
     solver: str = "HIGHS",
     seconds: float = 60.0,
 ) -> Allocation:
-    """The allocation of `budget` outcomes with the smallest eps = max_k g(k/q) - N(k)/B, on the levels 0..q.
+    """Return the allocation of `budget` outcomes with the smallest eps = max_k g(k/q) - N(k)/B, on the levels 0..q.
 
     - "exact": the dynamic program over concave integer sequences; proves the optimum, and among the optima takes the
       one with the largest sum of N(k), that is the smallest mean gap. With `epsilon`: the smallest mean gap of all
@@ -262,7 +263,7 @@ def allocate(
 
 
 def _exact(tube: Tube, least: Ints | None) -> tuple[Ints, str]:
-    """The optimum (`least` None or out of reach), or the smallest mean gap of all N >= `least`."""
+    """Return the optimum (`least` None or out of reach), or the smallest mean gap of all N >= `least`."""
     from ecm.allocation.dynamic_program import densest, least_key, sequence
     from ecm.allocation.rounding import rounded_slopes
 

@@ -43,7 +43,7 @@ class Tube:
 
     @classmethod
     def of(cls, profile: Profile, budget: int, q: int) -> Tube:
-        """The tube under `budget * g` on the grid k/q."""
+        """Return the tube under `budget * g` on the grid k/q."""
         budget, q = check_size(budget, q)
         bits = 61 - budget.bit_length()
         return cls(profile, budget, bits, np.asarray(profile.floors(budget << bits, q), dtype=np.int64))
@@ -68,23 +68,23 @@ class Tube:
         return int(self.ranks.max()) + 1
 
     def key(self, n: Ints) -> int:
-        """The key of the largest gap of N = `n`."""
+        """Return the key of the largest gap of N = `n`."""
         return int(((self.caps - n) * self.size + self.ranks).max())
 
     def worst(self, n: Ints) -> int:
-        """The first k with the largest gap."""
+        """Return the first k with the largest gap."""
         return int(((self.caps - n) * self.size + self.ranks).argmax())
 
     def gap(self, n: Ints, k: int) -> float:
-        """g(k/q) - N(k)/B as a float, correct to about 2**-53 relative or 2**-bits/B, without cancellation."""
+        """Return g(k/q) - N(k)/B as a float, correct to about 2**-53 relative or 2**-bits/B, without cancellation."""
         return float(Fraction(int(self.scaled[k]) - (int(n[k]) << self.bits), self.budget << self.bits))
 
     def lower(self, key: int) -> Ints:
-        """The least N(k) >= 0 whose gap has at most this key; it also never falls, since N does not."""
+        """Return the least N(k) >= 0 whose gap has at most this key; it also never falls, since N does not."""
         return np.maximum.accumulate(np.maximum(self.caps - (key - self.ranks) // self.size, 0))
 
     def least(self, epsilon: Fraction) -> Ints:
-        """The least N(k) >= 0 with g(k/q) - N(k)/B <= epsilon, where an excess below 2**-60 counts as none."""
+        """Return the least N(k) >= 0 with g(k/q) - N(k)/B <= epsilon, where an excess below 2**-60 counts as none."""
         if epsilon < 0:
             raise AllocationError(f"epsilon = {epsilon} is negative; eps = 0 is already an exact allocation")
         slack = int(min(epsilon, Fraction(1)) * (self.budget << self.bits))
@@ -92,7 +92,8 @@ class Tube:
 
 
 def as_epsilon(value: Exact) -> Fraction:
-    """epsilon as a fraction. A float stands for all numbers that round to it, so `epsilon=other.eps` is met by `other`.
+    """Return epsilon as a fraction. A float stands for all numbers that round to it, so `epsilon=other.eps` is met by
+    `other`.
 
     >>> as_epsilon("0.02"), as_epsilon(0.02) > Fraction(2, 100) > as_epsilon(0.02) * (1 - Fraction(1, 10**15))
     (Fraction(1, 50), True)
@@ -103,7 +104,7 @@ def as_epsilon(value: Exact) -> Fraction:
 
 
 def check_size(budget: int, q: int) -> tuple[int, int]:
-    """`budget` and `q` as Python integers, if every sum over them stays inside int64."""
+    """Return `budget` and `q` as Python integers, if every sum over them stays inside int64."""
     try:
         budget, q = index(budget), index(q)
     except TypeError as error:
@@ -116,7 +117,7 @@ def check_size(budget: int, q: int) -> tuple[int, int]:
 
 
 def _ranks(profile: Profile, budget: int, caps: Ints, fractions: Ints) -> Ints:
-    """Dense ranks of the fractional parts f_k, which are known as fractions[k] = floor(2**bits f_k).
+    """Return dense ranks of the fractional parts f_k, which are known as fractions[k] = floor(2**bits f_k).
 
     Different floors decide at once. Equal ones are nearly always equal numbers (rational g); ball arithmetic separates
     the others, and what still overlaps at 512 bits counts as equal. This is about which eps is reported as smallest,
@@ -140,7 +141,7 @@ def _ranks(profile: Profile, budget: int, caps: Ints, fractions: Ints) -> Ints:
 
 
 def _part(profile: Profile, budget: int, k: int, q: int, cap: int) -> Any:
-    """The fractional part of B g(k/q): a Fraction for a table, otherwise a ball."""
+    """Return the fractional part of B g(k/q): a Fraction for a table, otherwise a ball."""
     return profile.number(k, q) * budget - cap
 
 

@@ -15,7 +15,7 @@ MOST_CELLS = 8_000_000  # cells (k, N, last increment) of the second pass; about
 
 
 def climb(lower: Ints, upper: Ints) -> list[Ints] | None:
-    """What an integer sequence from N(0) = 0 whose increments never rise can reach between the bounds.
+    """Return what an integer sequence from N(0) = 0 whose increments never rise can reach between the bounds.
 
     Both bounds are for k = 0..q and do not fall. For k = 1..q and N = lower[k], lower[k] + 1, ... the result holds the
     largest possible last increment N(k) - N(k-1), negative exactly where N cannot be reached; a level's array ends
@@ -50,7 +50,8 @@ def climb(lower: Ints, upper: Ints) -> list[Ints] | None:
 
 
 def sequence(lower: Ints, upper: Ints) -> Ints | None:
-    """One N(0..q) between the bounds with increments that never rise and are never negative, or None if there is none.
+    """Return one N(0..q) between the bounds with increments that never rise and are never negative, or None if there is
+    none.
 
     >>> sequence(np.array([0, 3, 3, 5]), np.array([0, 4, 5, 6])).tolist()
     [0, 3, 5, 6]
@@ -146,7 +147,8 @@ def densest(lower: Ints, upper: Ints) -> Ints | None:
 
 
 def least_key(tube: Tube, start: Ints) -> tuple[int, Ints]:
-    """The smallest key for which the tube holds a sequence, and such a sequence; `start` is any one below the caps.
+    """Return the smallest key for which the tube holds a sequence, and such a sequence; `start` is any one below the
+    caps.
 
     Bisection over integers. Every sequence found lowers the upper end to its own key.
     """

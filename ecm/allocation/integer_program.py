@@ -27,7 +27,8 @@ class Answer:
 
 
 def solve(tube: Tube, solver: str, seconds: float) -> tuple[Ints, str]:
-    """N(0..q) of the solver's answer, rounded to integers and checked against the caps exactly, and what is proved.
+    """Return N(0..q) of the solver's answer, rounded to integers and checked against the caps exactly, and what is
+    proved.
 
     Raises AllocationError if the answer is not a sound allocation, if it does not reach the eps that the solver claims,
     or if nothing was found in time. "Proved optimal" is the solver's word, to its own tolerances.

@@ -18,7 +18,7 @@ LARGEST_LISTING = 1 << 26  # dividers that are written out, 8 bytes each
 
 
 def whole(value: object) -> int:
-    """A size (q, or a budget) as a Python integer."""
+    """Return a size (q, or a budget) as a Python integer."""
     try:
         return index(value)  # type: ignore[arg-type]
     except TypeError as error:
@@ -26,7 +26,8 @@ def whole(value: object) -> int:
 
 
 def _integers(values: object) -> Ints:
-    """A private int64 copy: nobody can change an outcome after it was checked. Floats are refused, not cut off."""
+    """Return a private int64 copy: nobody can change an outcome after it was checked. Floats are refused, not cut
+    off."""
     array = np.array(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise DesignError(f"dividers and starts are flat lists of integers, not {array.dtype} of shape {array.shape}")
@@ -69,7 +70,7 @@ class Outcomes:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[int] | Ints], q: int, budget: int) -> Outcomes:
-        """From the divider gaps of each outcome; an empty row is an infinite outcome."""
+        """Return the outcomes with these divider gaps; an empty row is an infinite outcome."""
         kept = [_integers(row) for row in rows if len(row)]
         starts = np.concatenate([[0], np.cumsum([len(row) for row in kept], dtype=np.int64)]).astype(np.int64)
         gaps = np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64)
@@ -77,7 +78,8 @@ class Outcomes:
 
     @classmethod
     def from_weights(cls, weights: Mapping[int, int], q: int, budget: int) -> Outcomes:
-        """The periodic outcomes of an allocation: width j with all its j offsets, `weights[j]` times, widths ascending.
+        """Return the periodic outcomes of an allocation: width j with all its j offsets, `weights[j]` times, widths
+        ascending.
 
         >>> Outcomes.from_weights({1: 1, 2: 1}, q=4, budget=5)
         Outcomes(q=4, budget=5, finite=3, infinite=2, dividers=8)
@@ -91,7 +93,7 @@ class Outcomes:
 
     @property
     def infinite(self) -> int:
-        """How many outcomes show nothing of the feature (one bin, Lambda = inf)."""
+        """Number of outcomes that show nothing of the feature (one bin, Lambda = inf)."""
         return self.budget - self.finite
 
     @property
@@ -100,22 +102,23 @@ class Outcomes:
         return self
 
     def distinct_of(self, ids: Ints) -> Ints:
-        """The row of `distinct` that each outcome 0..budget-1 uses; those without a divider give `distinct.finite`."""
+        """Return the row of `distinct` that each outcome 0..budget-1 uses; those without a divider give
+        `distinct.finite`."""
         return np.minimum(ids, self.finite)
 
     @property
     def dividers(self) -> Ints:
-        """How many dividers each finite outcome carries, [finite]."""
+        """Number of dividers of each finite outcome, [finite]."""
         sizes = np.diff(self.distinct.starts)
         return np.asarray(sizes[self.distinct_of(np.arange(self.finite))], dtype=np.int64)
 
     def rows(self) -> Iterator[Ints]:
-        """The divider gaps of every finite outcome."""
+        """Yield the divider gaps of every finite outcome."""
         for a, b in zip(self.starts[:-1], self.starts[1:], strict=True):
             yield self.gaps[a:b]
 
     def splits(self) -> Iterator[Ints]:
-        """For x = 0..q the array over y = x..q of c(x, y), the number of outcomes that separate x and y."""
+        """Yield, for x = 0..q, the array over y = x..q of c(x, y), the number of outcomes that separate x and y."""
         nxt = np.full(len(self.gaps), 0, dtype=np.int64)
         nxt[:-1] = self.gaps[1:]
         nxt[self.starts[1:] - 1] = 0  # the last divider of an outcome has no successor
@@ -252,7 +255,7 @@ class PeriodicOutcomes(Outcomes):
         return self._listed[1]
 
     def splits(self) -> Iterator[Ints]:
-        """For x = 0..q the array over y = x..q of c(x, y) = N(y - x)."""
+        """Yield, for x = 0..q, the array over y = x..q of c(x, y) = N(y - x)."""
         for x in range(self.q + 1):
             yield self.most[: self.q + 1 - x]
 

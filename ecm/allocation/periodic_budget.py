@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def smallest_periodic_budget(profile: Profile, epsilon: Exact, q: int = 255, *, limit: int | None = None) -> int:
-    """The smallest B with eps*(B) <= epsilon for periodic allocations. A larger B may miss epsilon again.
+    """Return the smallest B with eps*(B) <= epsilon for periodic allocations. A larger B may miss epsilon again.
 
     Whole ranges of budgets are ruled out at once: for every B in [a, b] the bounds satisfy ceil(B (g - epsilon)) >=
     ceil(a (g - epsilon)) (or <= 0) and floor(B g) <= floor(b g), so if no sequence fits between the bound at a and

@@ -9,7 +9,7 @@ from ecm.arrays import Ints
 
 
 def floor_weights(tube: Tube) -> Ints:
-    """N(0..q) of w_j = floor(B P(Lambda = j/q) / j), the quantized law rounded down; eps < (q^2 + q) / (2B).
+    """Return N(0..q) of w_j = floor(B P(Lambda = j/q) / j), the quantized law rounded down; eps < (q^2 + q) / (2B).
 
     `B P_j / j = B (2 g(j/q) - g((j-1)/q) - g((j+1)/q))` for j < q and `B (g(1) - g((q-1)/q))` for j = q. A value within
     4 * 2**-bits of an integer is taken as that integer if the caps allow all of these, otherwise as less.
@@ -25,7 +25,8 @@ def floor_weights(tube: Tube) -> Ints:
 
 
 def rounded_slopes(tube: Tube) -> Ints:
-    """N(0..q) whose slopes are B (g(k/q) - g((k-1)/q)) rounded at one of 15 thresholds, the largest clipped to fit.
+    """Return N(0..q) whose slopes are B (g(k/q) - g((k-1)/q)) rounded at one of 15 thresholds, the largest clipped to
+    fit.
 
     The error of rounded slopes comes back to about 0 after every unit of slope, instead of adding up as in
     `floor_weights`. Always sound, O(q) time and memory; not optimal.

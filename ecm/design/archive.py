@@ -16,7 +16,7 @@ from ecm.errors import DesignError
 
 
 def read_arrays(path: str | Path, most: int) -> dict[str, NDArray[Any]]:
-    """The arrays of the npz file at `path`, which may unpack to `most` bytes in all.
+    """Return the arrays of the npz file at `path`, which may unpack to `most` bytes in all.
 
     The sizes that the archive declares are added up before anything is unpacked, and reading stops at them, so a small
     file cannot fill the memory. Raises DesignError for what is no such file, FileNotFoundError if there is none.

@@ -12,7 +12,8 @@ Blocks = NDArray[np.int32]
 
 
 def blocks_of(outcomes: Outcomes) -> Blocks:
-    """f[s, t] = how many outcomes have the block of levels {s..t-1}, 0 <= s < t <= q+1; infinite ones are (0, q+1).
+    """Return f[s, t] = how many outcomes have the block of levels {s..t-1}, 0 <= s < t <= q+1; infinite ones are (0,
+    q+1).
 
     >>> blocks_of(Outcomes.from_rows([[1], [2]], q=2, budget=3))
     array([[0, 1, 1, 1],
@@ -34,7 +35,8 @@ def blocks_of(outcomes: Outcomes) -> Blocks:
 
 
 def splits_of(blocks: Blocks) -> NDArray[np.int32]:
-    """c[x, y] for all 0 <= x <= y <= q: the outcomes minus those with one block over both, F(x, y) = sum_{s<=x, t>y} f.
+    """Return c[x, y] for all 0 <= x <= y <= q: the outcomes minus those with one block over both, F(x, y) = sum_{s<=x,
+    t>y} f.
 
     >>> splits_of(blocks_of(Outcomes.from_rows([[1], [2]], q=2, budget=3)))
     array([[0, 1, 2],
@@ -47,7 +49,7 @@ def splits_of(blocks: Blocks) -> NDArray[np.int32]:
 
 
 def outcomes_of(blocks: Blocks, budget: int) -> Outcomes:
-    """Outcomes with these blocks (a path decomposition); raises DesignError if blocks do not meet at some level.
+    """Return outcomes with these blocks (a path decomposition); raises DesignError if blocks do not meet at some level.
 
     Blocks that end at a level are continued by those that start there, short ones by short ones, so that an outcome
     keeps about the same resolution over all levels, as a bin width Lambda would. All matchings have the same splits.

@@ -22,7 +22,7 @@ EMPTY = 1 << 20  # empty blocks are free: f(s, s) never runs out
 
 
 def _toeplitz(values: Ints) -> Cells:
-    """The matrix m[x, y] = values[y - x] above the diagonal and 0 elsewhere, as a view on 2q+1 numbers."""
+    """Return the matrix m[x, y] = values[y - x] above the diagonal and 0 elsewhere, as a view on 2q+1 numbers."""
     q = len(values) - 1
     line = np.zeros(2 * q + 1, dtype=np.int32)
     line[q + 1 :] = values[1:]
@@ -95,7 +95,7 @@ class Breakout:
         self.lowered[box] = down * weight + self.middle_down[box] + pull
 
     def _violated(self) -> tuple[int, int] | None:
-        """A random violated cell; entries of the queue that are no longer violated are dropped on the way."""
+        """Return a random violated cell; entries of the queue that are no longer violated are dropped on the way."""
         while self.queue:
             i = int(self.random.random_sample() * len(self.queue))
             x, y = divmod(self.queue[i], self.q + 1)
@@ -148,7 +148,8 @@ class Breakout:
         self.queue.extend(((rows + s1) * (q + 1) + columns + t1).tolist())
 
     def _cheapest(self, x: int, y: int, reach: int, sign: int) -> tuple[int, int, int, int, int] | None:
-        """Price (with noise) and sides of the best rectangle over (x, y) within `reach`; None if there is none."""
+        """Return price (with noise) and sides of the best rectangle over (x, y) within `reach`; None if there is
+        none."""
         top, bottom = max(0, x - reach + 1), min(y, x + reach)
         left, right = max(x + 1, y - reach + 1), min(self.q + 1, y + reach)
         sums = np.zeros((bottom - top + 1, right - left + 1), dtype=np.int32)

@@ -27,12 +27,12 @@ TIE = 1e-9  # B g(1/q) counts as whole this close below a whole number; the exac
 
 
 def _first_slopes(metric: ECM, q: int) -> list[float]:
-    """g(1/q) of every component that is not zero."""
+    """Return g(1/q) of every component that is not zero."""
     return [float(p.values(q)[1]) for p in metric.components if not p.is_zero]
 
 
 def _a_little_above(metric: ECM, budget: int, q: int) -> int:
-    """The first of budget, and a few outcomes more, whose lower bound is near the least of them.
+    """Return the first of budget, and a few outcomes more, whose lower bound is near the least of them.
 
     At B = m/g(1/q) exactly, a strictly concave g leaves no room at two levels, three levels, ...; a few outcomes above
     it does. From 8 dividers a gap on, and on grids too large for the bound, the budget stays as it is.
@@ -49,7 +49,8 @@ def _a_little_above(metric: ECM, budget: int, q: int) -> int:
 
 
 def propose_budgets(metric: ECM, q: int = 255, limit: int | None = None) -> tuple[int, ...]:
-    """Budgets that waste little: a little above the smallest B with B g(1/q) >= m, for m = 1, 2, ..., up to `limit`.
+    """Return budgets that waste little: a little above the smallest B with B g(1/q) >= m, for m = 1, 2, ..., up to
+    `limit`.
 
     At most floor(B g(1/q)) dividers may share a gap, and c(x, y) <= (y - x) floor(B g(1/q)). Below m/g(1/q) outcomes
     the last of m dividers is missing everywhere, so where g(1/q) is small (z, log1p) only budgets a little above a
@@ -72,7 +73,7 @@ def propose_budgets(metric: ECM, q: int = 255, limit: int | None = None) -> tupl
 
 
 def default_budget(metric: ECM, q: int = 255) -> int:
-    """B = 128 alpha, alpha = 1/g(1) of the largest component, or the next budget above that loses little at one level.
+    """Return B = 128 alpha, alpha = 1/g(1) of the largest component, or the next budget that loses little at one level.
 
     "Little": floor(B g(1/q)) >= 7/8 B g(1/q) for every component. If g is one step (l0), B = alpha is exact; if it is
     linear, B = q alpha is.
@@ -110,7 +111,7 @@ def _reaches_periodic(metric: ECM, budget: int, wanted: Fraction, q: int) -> boo
 
 
 def _may_reach(metric: ECM, budget: int, epsilon: float, q: int) -> bool:
-    """False proves that no design of `budget` outcomes comes within epsilon of every g."""
+    """Return False if provably no design of `budget` outcomes comes within epsilon of every g."""
     for profile, caps in zip(metric.components, metric.floors(budget, q), strict=True):
         target = budget * profile.values(q)
         if not feasible(caps, np.ceil(target - budget * epsilon - 1e-9).astype(np.int64)):
@@ -119,7 +120,8 @@ def _may_reach(metric: ECM, budget: int, epsilon: float, q: int) -> bool:
 
 
 def budget_bound(metric: ECM, epsilon: float, q: int = 255, limit: int | None = None) -> int:
-    """The smallest B that the propagation bound does not rule out: no design of fewer outcomes has eps_max <= epsilon.
+    """Return the smallest B that the propagation bound does not rule out: no design of fewer outcomes has eps_max <=
+    epsilon.
 
     >>> from ecm import ECM
     >>> budget_bound(ECM.from_expr("z"), 0.0, limit=300)
@@ -143,7 +145,7 @@ def smallest_budget(
     effort: Effort = "fast",
     limit: int | None = None,
 ) -> int:
-    """The smallest budget whose design of that kind has eps_max <= epsilon.
+    """Return the smallest budget whose design of that kind has eps_max <= epsilon.
 
     "periodic": proved; every smaller budget misses epsilon. "aperiodic": found, not proved; make_design with this
     seed and effort reaches epsilon at the answer. Smaller budgets were tried, ruled out by `budget_bound`'s argument,
@@ -186,7 +188,7 @@ def smallest_budget(
 
 
 def worst_found(metric: ECM, budget: int, q: int, seed: int, effort: Effort) -> float:
-    """Worst gap over all components, in outcomes, of the aperiodic design."""
+    """Return the worst gap over all components, in outcomes, of the aperiodic design."""
     worst = 0.0
     for profile, caps in zip(metric.components, metric.floors(budget, q), strict=True):
         target = budget * profile.values(q)

@@ -21,7 +21,8 @@ _HEADERS = 4096  # bytes that the names and types of the arrays take
 
 
 def cache_folder() -> Path | None:
-    """Where designs are kept: the environment variable ECM_CACHE, else the user's cache; None if ECM_CACHE is empty.
+    """Return where designs are kept: the environment variable ECM_CACHE, else the user's cache; None if ECM_CACHE is
+    empty.
 
     >>> import os
     >>> from unittest.mock import patch
@@ -36,7 +37,8 @@ def cache_folder() -> Path | None:
 
 
 def recall(key: str, dividers: int, outcomes: int) -> Outcomes | None:
-    """The outcomes stored under `key`, if they are as they were stored; None otherwise (they are then found again).
+    """Return the outcomes stored under `key`, if they are as they were stored; None otherwise (they are then found
+    again).
 
     `dividers` and `outcomes` bound what may be there, so that a small file cannot unpack to a large one. The file says
     under which key its rows were found and has their digest: an entry that was renamed, edited or cut is not used. Nor
@@ -86,7 +88,7 @@ def _digest(key: str, outcomes: Outcomes) -> bytes:
 
 
 def _ours(path: Path) -> bool:
-    """Whether the file is the user's own, or the system administrator's."""
+    """Return whether the file is the user's own, or the system administrator's."""
     if not hasattr(os, "getuid"):  # Windows, where the cache folder is the user's
         return True
     return path.stat().st_uid in (os.getuid(), _ADMINISTRATOR)

@@ -95,7 +95,7 @@ class Design:
         budget: int,
         provenance: Mapping[str, Any] | None = None,
     ) -> Design:
-        """From the gaps (1..q) that carry a divider in each outcome; for several components, one list of rows each.
+        """Return the design whose outcomes have dividers in these gaps (1..q); give one list of rows per component.
 
         Missing or empty rows are infinite outcomes.
         """
@@ -112,7 +112,8 @@ class Design:
         budget: int,
         provenance: Mapping[str, Any] | None = None,
     ) -> Design:
-        """The periodic design: width j (levels) with all its j offsets, weights[j] times; one mapping a component.
+        """Return the periodic design: width j (levels) with all its j offsets, weights[j] times; one mapping a
+        component.
 
         >>> from ecm import ECM
         >>> Design.from_weights(ECM.l1(), {4: 1}, q=4, budget=4).eps_max
@@ -194,7 +195,8 @@ class Design:
         }
 
     def to_json(self) -> str:
-        """The design as JSON text: its weights if it is periodic, else the divider gaps of every finite outcome."""
+        """Return the design as JSON text: its weights if it is periodic, else the divider gaps of every finite
+        outcome."""
         if self.weights is not None:
             body: dict[str, Any] = {"weights": [{str(j): w for j, w in sorted(m.items())} for m in self.weights]}
         else:
@@ -224,7 +226,7 @@ class Design:
         Path(path).write_bytes(self.to_bytes())
 
     def to_bytes(self) -> bytes:
-        """The content of the npz file that `save` writes."""
+        """Return the content of the npz file that `save` writes."""
         arrays: dict[str, NDArray[Any]] = {"header": np.array(json.dumps(self._header()))}
         for i, outcomes in enumerate(self.outcomes):
             if self.weights is not None:
@@ -303,7 +305,7 @@ def make_design(
     seed: int = 0,
     effort: Effort = "fast",
 ) -> Design:
-    """A verified design of `budget` outcomes for every component of the metric, close to g from below.
+    """Return a verified design of `budget` outcomes for every component of the metric, close to g from below.
 
     "aperiodic": greedy start and breakout search (about 2.6 outcomes below B g at worst, see docs/designs.md); the same
     seed and effort give the same rows, and what was found once is read from the cache (ECM_CACHE). "periodic": the

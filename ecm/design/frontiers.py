@@ -31,7 +31,7 @@ class FrontierPoint:
 def frontier(
     metric: ECM, budgets: Iterable[int], q: int = 255, *, seed: int = 0, effort: Effort = "fast"
 ) -> tuple[FrontierPoint, ...]:
-    """eps_max against B, in the order given, for both kinds of design and the propagation bound.
+    """Return eps_max against B, in the order given, for both kinds of design and the propagation bound.
 
     >>> from ecm import ECM
     >>> point, = frontier(ECM.from_expr("z**0.5"), [20], q=16)
@@ -49,7 +49,7 @@ def frontier(
 
 
 def plot_frontier(metric: ECM, budgets: Iterable[int] | None = None, q: int = 255, **options: Any) -> Figure:
-    """The frontier as a figure: eps_max of both kinds and the lower bound against B, both axes logarithmic.
+    """Return the frontier as a figure: eps_max of both kinds and the lower bound against B, both axes logarithmic.
 
     Without budgets: about ten, from an eighth of the default budget to eight times it. `options` go to `frontier`.
 

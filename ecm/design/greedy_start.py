@@ -12,7 +12,7 @@ ENOUGH = 3.7
 
 
 def greedy_rows(caps: Ints, target: Floats, margin: float) -> list[list[int]]:
-    """Divider gaps of caps[q] outcomes with c(x, x+k) <= caps[k] for all pairs, c close to `target - margin`.
+    """Return divider gaps of caps[q] outcomes with c(x, x+k) <= caps[k] for all pairs, c close to `target - margin`.
 
     `target[k]` = B g(k/q), `caps` = its exact floor. At gap t every outcome is known by its last divider p (0 if none);
     a divider there separates t from the levels p..t-1 and from no others. Dividers are added one by one, p not
@@ -63,12 +63,12 @@ def greedy_rows(caps: Ints, target: Floats, margin: float) -> list[list[int]]:
 
 
 def worst_gap(outcomes: Outcomes, target: Floats) -> float:
-    """max over all pairs of target[k] - c(x, x+k): B times eps_max, in outcomes."""
+    """Return max over all pairs of target[k] - c(x, x+k): B times eps_max, in outcomes."""
     return float((target - outcomes.least).max())
 
 
 def greedy(caps: Ints, target: Floats) -> Outcomes:
-    """The best of several margins; stops at the first whose worst gap is at most `ENOUGH` outcomes.
+    """Return the best of several margins; stops at the first whose worst gap is at most `ENOUGH` outcomes.
 
     A margin of 1.25 to 1.75 suits most g; where the caps are tight (caps[2] = caps[1], or g linear) smaller ones do.
     Where all of B g is whole (l0, l1), the margin 0 comes first: it may be exact.

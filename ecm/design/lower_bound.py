@@ -8,7 +8,7 @@ from ecm.arrays import Floats, Ints
 
 
 def feasible(caps: Ints, least: Ints) -> bool:
-    """False proves that no design has least[k] <= c(x, x+k) <= caps[k] for all pairs; True proves nothing.
+    """Return False if provably no design has least[k] <= c(x, x+k) <= caps[k] for all pairs; True proves nothing.
 
     Whatever outcome is looked at, for levels a <= b <= c <= d
 
@@ -44,7 +44,7 @@ def feasible(caps: Ints, least: Ints) -> bool:
 
 
 def least_gap(caps: Ints, target: Floats) -> float:
-    """No design with these caps has a worst gap max(target[k] - c(x, x+k)) below this number of outcomes.
+    """Return a lower bound, in outcomes, on the worst gap max(target[k] - c(x, x+k)) of every design with these caps.
 
     The gap of a pair is one of the finitely many numbers target[k] - m; the answer is the smallest of them that
     `feasible` does not refute. Divided by B it bounds eps_max, about 1.9/B for z**p.

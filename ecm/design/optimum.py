@@ -23,7 +23,7 @@ class Optimum:
 
 
 def optimal_outcomes(caps: Ints, target: Floats, *, solver: str = "HIGHS", seconds: float = 60.0) -> Optimum:
-    """Outcomes with the smallest max of target[k] - c(x, x+k) under c <= caps; for q <= 12 or so.
+    """Return outcomes with the smallest max of target[k] - c(x, x+k) under c <= caps; for q <= 12 or so.
 
     Integers F(x, y) = n - c(x, y), n = caps[q], whose mixed differences (the blocks) are all >= 0. The solver's answer
     is rounded and rebuilt as outcomes; its caps are checked in integers here, "optimal" is the solver's word.

@@ -25,7 +25,7 @@ GRAIN = 2**20
 
 
 def construct(caps: Ints, target: Floats, seed: int = 0, effort: Effort = "fast") -> Outcomes:
-    """caps[q] outcomes with c(x, x+k) <= caps[k] for all pairs and a small max of target[k] - c(x, x+k).
+    """Return caps[q] outcomes with c(x, x+k) <= caps[k] for all pairs and a small max of target[k] - c(x, x+k).
 
     `target[k]` = B g(k/q) (a float steers the search), `caps[k]` its exact floor (decides). The result depends on
     nothing else but seed and effort, so g/alpha with budget alpha*B is the same problem and the same cache entry.

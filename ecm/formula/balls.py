@@ -32,24 +32,24 @@ def precision(bits: int, terms: int | None = None) -> Iterator[None]:
 
 
 def ctx_bits() -> int:
-    """The present precision."""
+    """Return the present precision."""
     return int(ctx.prec)
 
 
 def as_ball(x: Fraction | sp.Rational | int) -> arb:
-    """A rational as a ball."""
+    """Return a rational as a ball."""
     if isinstance(x, sp.Rational):
         return arb(fmpq(int(x.p), int(x.q)))
     return arb(fmpq(x.numerator, x.denominator))
 
 
 def short(value: arb, digits: int = 6) -> str:
-    """A ball in a few decimal digits, for messages."""
+    """Return a ball in a few decimal digits, for messages."""
     return str(value.str(digits, radius=False))
 
 
 def ball_of(e: Expr, x: arb) -> Value:
-    """An enclosure of the formula on the ball x.
+    """Return an enclosure of the formula on the ball x.
 
     It is not finite where the formula is not known to be real, and raises Undefined where it surely is not.
 
@@ -61,19 +61,20 @@ def ball_of(e: Expr, x: arb) -> Value:
 
 
 def constant_ball(e: Expr) -> Value:
-    """An enclosure of a formula without z."""
+    """Return an enclosure of a formula without z."""
     return _program(e)(arb(0))
 
 
 def series_of(e: Expr, x: arb_series) -> arb_series:
-    """The Taylor coefficients of a smooth formula along the series x; raises Undefined where they are not known."""
+    """Return the Taylor coefficients of a smooth formula along the series x; raises Undefined where they are not
+    known."""
     value = _program(e)(x)
     return value if isinstance(value, arb_series) else arb_series([value])
 
 
 @lru_cache(20_000)
 def _program(e: Expr) -> Callable[[Value], Value]:
-    """The formula as a function of a ball or series: its parts in order, each computed once."""
+    """Return the formula as a function of a ball or series: its parts in order, each computed once."""
     places, steps = dict[sp.Basic, int](), list[tuple[Callable[..., Value], tuple[int, ...]]]()
 
     def place(n: Expr) -> int:
@@ -98,7 +99,7 @@ def _program(e: Expr) -> Callable[[Value], Value]:
 
 
 def _step(n: Expr) -> tuple[Callable[..., Value], tuple[Expr, ...]]:
-    """How to compute a node from x and its parts."""
+    """Return how to compute a node from x and its parts."""
     if n == Z:
         return (lambda x: x), ()
     if n.is_Rational:
@@ -161,7 +162,7 @@ def _greatest(x: Value, first: Value, *rest: Value) -> Value:
 
 
 def _piecewise(n: Expr) -> Callable[[Value], Value]:
-    """The hull of the branches that may apply; those that do not apply are not looked at."""
+    """Return the hull of the branches that may apply; those that do not apply are not looked at."""
     branches = [
         (value, [(strict(c), difference(c)) for c in conditions(test)]) for value, test in n.args
     ]  # their programs are made when they are needed
@@ -191,7 +192,7 @@ def _first(u: Value) -> arb:
 
 
 def power(u: Value, exponent: Expr) -> Value:
-    """u**exponent on a ball, exact at 0 and 1, or on a series; raises Undefined where it is surely not real."""
+    """Return u**exponent on a ball, exact at 0 and 1, or on a series; raises Undefined where it is surely not real."""
     if isinstance(u, arb_series):
         return _series_power(u, exponent)
     if not exponent.is_Rational:
@@ -218,7 +219,7 @@ def power(u: Value, exponent: Expr) -> Value:
 
 
 def _whole_power(u: Value, n: int) -> Value:
-    """u**n by squaring; flint's own power gives nan on a ball around 0."""
+    """Return u**n by squaring; flint's own power gives nan on a ball around 0."""
     if isinstance(u, arb) and (not u.mid().is_zero() or u.is_zero()):
         return u**n
     if n < 0:

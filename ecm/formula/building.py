@@ -34,14 +34,14 @@ from ecm.formula.functions import FUNCTIONS
 
 
 def add(terms: Iterable[Expr]) -> Expr:
-    """The sum."""
+    """Return the sum."""
     parts = list(terms)
     guard(term.as_coeff_Mul()[0] for term in parts)
     return _checked(sp.Add(*parts))
 
 
 def multiply(factors: Iterable[Expr]) -> Expr:
-    """The product."""
+    """Return the product."""
     parts = list(factors)
     guard(factor.as_coeff_Mul()[0] for factor in parts)
     return _checked(sp.Mul(*parts))
@@ -96,7 +96,7 @@ def _require_real_power(base: Expr, exponent: Expr) -> None:
 
 
 def apply(name: str, x: Expr) -> Expr:
-    """The function `name` of x."""
+    """Return the function `name` of x."""
     if name == "sqrt":
         return power(x, sp.Rational(1, 2))
     if name == "cbrt":
@@ -120,7 +120,7 @@ def apply(name: str, x: Expr) -> Expr:
 
 
 def _switch(name: str, x: Expr) -> Expr:
-    """sign and Abs, decided for constants and for z, otherwise left as they are."""
+    """Return sign(u) or Abs(u), evaluated for constants and for z, otherwise as it is."""
     if free(x):
         s = sign(x)
         return sp.Integer(s) if name == "sign" else s * x
@@ -148,7 +148,7 @@ def extremum(name: str, arguments: Iterable[Expr]) -> Expr:
 
 
 def extreme(name: str, values: Sequence[Expr]) -> Expr:
-    """The least (Min) or greatest (Max) of constants."""
+    """Return the least (Min) or greatest (Max) of constants."""
     best = values[0]
     for value in values[1:]:
         s = sign(value - best)
@@ -171,7 +171,7 @@ def compare(left: Expr, right: Expr, is_strict: bool) -> sp.Basic:
 
 
 def every(tests: Iterable[sp.Basic]) -> sp.Basic:
-    """The condition that all tests hold."""
+    """Return the condition that all tests hold."""
     kept = [part for test in tests for part in conditions(test)]
     if sp.false in kept:
         return sp.false
@@ -181,7 +181,7 @@ def every(tests: Iterable[sp.Basic]) -> sp.Basic:
 
 
 def piecewise(branches: Iterable[tuple[Expr, sp.Basic]]) -> Expr:
-    """The first value whose condition holds; branches that can never apply are left out."""
+    """Return the first value whose condition holds; branches that can never apply are left out."""
     kept = list[tuple[Expr, sp.Basic]]()
     for value, test in branches:
         if test is not sp.false:
@@ -197,7 +197,7 @@ def piecewise(branches: Iterable[tuple[Expr, sp.Basic]]) -> Expr:
 
 
 def rebuild(e: Expr, parts: Sequence[Expr]) -> Expr:
-    """The same operation on other parts."""
+    """Return the same operation on other parts."""
     if e.is_Add:
         return add(parts)
     if e.is_Mul:
@@ -210,7 +210,7 @@ def rebuild(e: Expr, parts: Sequence[Expr]) -> Expr:
 
 
 def exact(e: Expr, x: Fraction | Expr) -> Expr:
-    """The value of the formula at x (a fraction, or a constant) as an exact constant.
+    """Return the value of the formula at x (a fraction, or a constant) as an exact constant.
 
     Raises Undefined where there is none, ExpressionError where it is too long to be written out.
 
@@ -244,7 +244,8 @@ def exact(e: Expr, x: Fraction | Expr) -> Expr:
 
 
 def point_ball(e: Expr, x: Fraction) -> Value:
-    """An enclosure of the formula at the fraction x; the exact value is taken where balls alone see too little."""
+    """Return an enclosure of the formula at the fraction x; the exact value is taken where balls alone see too
+    little."""
     try:
         found = ball_of(e, as_ball(x))
         if found.is_finite() and (smooth(e) or found.rad() < arb(2) ** (-ctx_bits() // 2)):
@@ -255,7 +256,7 @@ def point_ball(e: Expr, x: Fraction) -> Value:
 
 
 def sign_at(e: Expr, x: Fraction) -> int:
-    """The sign of the formula at the fraction x; raises Undecided where it is open."""
+    """Return the sign of the formula at the fraction x; raises Undecided where it is open."""
     for bits in (ctx_bits(), 4 * ctx_bits()):  # beside a root the exact value would be long
         with precision(bits):
             found = ball_of(e, as_ball(x))
@@ -265,5 +266,5 @@ def sign_at(e: Expr, x: Fraction) -> int:
 
 
 def moved(e: Expr, to: Expr) -> Expr:
-    """The smooth formula with another expression in place of z."""
+    """Return the smooth formula with another expression in place of z."""
     return e.xreplace({Z: to})

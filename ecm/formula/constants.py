@@ -29,7 +29,7 @@ _MAX_SIZE = 200
 
 
 def sign(e: Expr) -> int:
-    """-1, 0 or 1 for a formula without z; raises Undecided if neither balls nor the normal form settle it.
+    """Return -1, 0 or 1 for a formula without z; raises Undecided if neither balls nor the normal form settle it.
 
     >>> from ecm.formula import read
     >>> sign(read("log(6) - log(2) - log(3)").expr), sign(read("sqrt(2) - 1414213562/10**9").expr)
@@ -58,7 +58,7 @@ def _why_open(found: arb) -> str:
 
 
 def brief(e: Expr) -> str:
-    """A constant for a message: as it is where it is short, otherwise its first digits."""
+    """Return a constant for a message: as it is where it is short, otherwise its first digits."""
     text = text_of(e)
     if e.is_Rational and len(text) <= 24:
         return text
@@ -68,7 +68,7 @@ def brief(e: Expr) -> str:
 
 @lru_cache(4096)
 def is_zero(e: Expr) -> bool:
-    """Whether the normal form proves that a constant with a finite ball is zero (False: not shown)."""
+    """Return whether the normal form proves that a constant with a finite ball is zero (False: not shown)."""
     if size(e) > _MAX_SIZE:
         return False
     try:
@@ -123,7 +123,7 @@ def _plus(a: Sum, b: Sum) -> Sum:
 
 
 def _primes(number: sp.Rational) -> list[tuple[int, int]]:
-    """The factors p**k of a positive rational."""
+    """Return the factors p**k of a positive rational."""
     if max(number.p, number.q).bit_length() > 120:
         raise _TooMany
     above, below = (list(fmpz(int(n)).factor()) for n in (number.p, number.q))
@@ -134,7 +134,7 @@ Quotient = tuple[Sum, Sum]
 
 
 def _normal(e: Expr) -> Quotient:
-    """(numerator, denominator) with the value numerator/denominator."""
+    """Return (numerator, denominator) with the value numerator/denominator."""
     if e.is_Rational:
         return ({(): fraction(e)} if e else {}), _ONE
     if e.is_Add:

@@ -28,19 +28,19 @@ _CACHED = 20_000
 
 @lru_cache(_CACHED)
 def free(e: sp.Basic) -> bool:
-    """Whether z does not occur."""
+    """Return whether z does not occur."""
     return e is not Z and e != Z and all(free(part) for part in e.args)
 
 
 @lru_cache(_CACHED)
 def smooth(e: sp.Basic) -> bool:
-    """Whether no Min, Max, Abs, sign or Piecewise of z occurs."""
+    """Return whether no Min, Max, Abs, sign or Piecewise of z occurs."""
     return free(e) or (not isinstance(e, SWITCHES) and all(smooth(part) for part in e.args))
 
 
 @lru_cache(_CACHED)
 def size(e: sp.Basic) -> int:
-    """How many nodes the expression has, written out as a tree."""
+    """Return how many nodes the expression has, written out as a tree."""
     return 1 + sum(size(part) for part in e.args)
 
 
@@ -51,7 +51,7 @@ def _derivative_size(e: sp.Basic) -> int:
 
 @lru_cache(_CACHED)
 def derivative(e: Expr) -> Expr:
-    """The derivative of a smooth formula; raises Undecided where it would be too long to be of use.
+    """Return the derivative of a smooth formula; raises Undecided where it would be too long to be of use.
 
     >>> derivative(Z**sp.Rational(1, 2) / 18)
     1/(36*sqrt(z))
@@ -68,27 +68,27 @@ def derivative(e: Expr) -> Expr:
 
 
 def rational(x: Fraction | int) -> sp.Rational:
-    """The fraction as a sympy number."""
+    """Return the fraction as a sympy number."""
     return sp.Rational(x.numerator, x.denominator)
 
 
 def fraction(e: Expr) -> Fraction:
-    """A rational sympy number as a fraction."""
+    """Return a rational sympy number as a fraction."""
     return Fraction(int(e.p), int(e.q))
 
 
 def bits(e: sp.Basic) -> int:
-    """The length of the longest numerator or denominator in the expression."""
+    """Return the length of the longest numerator or denominator in the expression."""
     return max((number_bits(number) for number in e.atoms(sp.Rational)), default=0)
 
 
 def number_bits(number: sp.Rational) -> int:
-    """The length of the numerator or of the denominator, whichever is longer."""
+    """Return the length of the numerator or of the denominator, whichever is longer."""
     return max(int(abs(number.p)).bit_length(), int(number.q).bit_length())
 
 
 def conditions(test: sp.Basic) -> tuple[sp.Basic, ...]:
-    """The comparisons that a condition of a Piecewise joins by `and`; none for True."""
+    """Return the comparisons that a condition of a Piecewise joins by `and`; none for True."""
     if test is sp.true:
         return ()
     return tuple(test.args) if isinstance(test, sp.And) else (test,)
@@ -100,12 +100,12 @@ def difference(comparison: sp.Basic) -> Expr:
 
 
 def strict(comparison: sp.Basic) -> bool:
-    """Whether the comparison is < (not <=)."""
+    """Return whether the comparison is < (not <=)."""
     return isinstance(comparison, sp.StrictLessThan | sp.StrictGreaterThan)
 
 
 def holds(comparison: sp.Basic, sign: int) -> bool:
-    """Whether the comparison holds where its difference has this sign."""
+    """Return whether the comparison holds where its difference has this sign."""
     return sign < 0 or (sign == 0 and not strict(comparison))
 
 

@@ -23,7 +23,7 @@ _WRITE = {
 
 
 def foreign_character(text: str) -> tuple[int, str] | None:
-    """The place of the first character that no formula has, and a hint what to write instead."""
+    """Return the place of the first character that no formula has, and a hint what to write instead."""
     found = _FOREIGN.search(text)
     if not found:
         return None
@@ -32,7 +32,7 @@ def foreign_character(text: str) -> tuple[int, str] | None:
 
 
 def how_to_write(text: str) -> str:
-    """What to write where Python's parser gave up, if a common habit explains it."""
+    """Return what to write where Python's parser gave up, if a common habit explains it."""
     if _ASSIGNS.search(text):
         return "; write only the formula, without g(z) ="
     if re.search(r"[\d)]\s*[A-Za-z(]|[A-Za-z)]\s+[A-Za-z\d(]", text):
@@ -41,7 +41,7 @@ def how_to_write(text: str) -> str:
 
 
 def suggestion(name: str) -> str:
-    """The name that was probably meant."""
+    """Return the name that was probably meant."""
     if name in _OTHER_NAMES:
         return f" (write {_OTHER_NAMES[name]})"
     close = [known for known in NAMES if known.lower() == name.lower()] or get_close_matches(name, NAMES, 1, 0.6)

@@ -23,7 +23,7 @@ class Jet(NamedTuple):
 
 
 def floats(e: Expr, z: Floats) -> Floats:
-    """The values of the formula at the points z, in floating point.
+    """Return the values of the formula at the points z, in floating point.
 
     >>> from ecm.formula import read
     >>> floats(read("Min(3*z, 1)").expr, np.array([0.25, 0.5])).tolist()
@@ -81,7 +81,7 @@ def _tested(test: sp.Basic, z: Floats) -> NDArray[np.bool_]:
 
 
 def as_float(e: sp.Rational) -> float:
-    """The nearest float, also for numerators and denominators that are no floats themselves."""
+    """Return the nearest float, also for numerators and denominators that are no floats themselves."""
     try:
         return int(e.p) / int(e.q)
     except OverflowError:
@@ -89,7 +89,8 @@ def as_float(e: sp.Rational) -> float:
 
 
 def jet(e: Expr, z: Floats) -> Jet:
-    """The value and two derivatives of a smooth formula at the points z; not finite where a derivative is infinite.
+    """Return the value and two derivatives of a smooth formula at the points z; not finite where a derivative is
+    infinite.
 
     >>> from ecm.formula import read
     >>> [part.tolist() for part in jet(read("z**2 + z").expr, np.array([0.5]))]

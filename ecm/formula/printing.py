@@ -12,7 +12,7 @@ from ecm.formula.expression import conditions, strict
 
 @lru_cache(20_000)
 def text_of(e: sp.Basic) -> str:
-    """The text of a formula; reading it gives an equal formula.
+    """Return the text of a formula; reading it gives an equal formula.
 
     >>> from ecm.formula import Z
     >>> text_of(sp.sqrt(Z) / 18), text_of(1 - sp.exp(-3 * Z))
@@ -45,7 +45,7 @@ def text_of(e: sp.Basic) -> str:
 
 
 def clip(e: Expr | str, most: int = 120) -> str:
-    """The formula for a message, shortened."""
+    """Return the formula for a message, shortened."""
     text = e if isinstance(e, str) else text_of(e)
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
@@ -60,7 +60,7 @@ def _negative(e: Expr) -> bool:
 
 
 def _sum(e: Expr) -> str:
-    """Terms in the order of their texts, the number last, those with a minus sign behind the others."""
+    """Return terms in the order of their texts, the number last, those with a minus sign behind the others."""
     terms = sorted(e.args, key=lambda term: (_negative(term), term.is_Rational, text_of(term)))
     out = text_of(terms[0])
     for term in terms[1:]:

@@ -59,7 +59,7 @@ class Formula:
 
 
 def read(source: object) -> Formula:
-    """The formula given as text, as a number, or as a sympy expression in one symbol.
+    """Return the formula given as text, as a number, or as a sympy expression in one symbol.
 
     >>> read("z**0.5/18").text
     'z**(1/2)/18'
@@ -81,7 +81,7 @@ def read(source: object) -> Formula:
 
 
 def readable(e: Expr) -> Expr:
-    """The same expression, if its text can be read again: no constant is longer than a number may be written."""
+    """Return the same expression, if its text can be read again: no constant is longer than a number may be written."""
     if bits(e) > MAX_NUMBER:
         raise ExpressionError(f"a constant in the formula has more than {MAX_DIGITS} digits; write a simpler one")
     return e
@@ -89,7 +89,8 @@ def readable(e: Expr) -> Expr:
 
 @lru_cache(4096)
 def _canonical(formula: Formula, written: str) -> Formula:
-    """The formula that its own text gives: sympy may leave 3**(1/4)*3**(3/4) as it is until it is asked again."""
+    """Return the formula that its own text gives: sympy may leave 3**(1/4)*3**(3/4) as it is until it is asked
+    again."""
     expr, needs = readable(formula.expr), list(formula.needs)
     for _ in range(3):
         again = _Reader(text_of(expr)).read()
@@ -107,7 +108,7 @@ class _Walk:
         self.noted = list[Requirement]()
 
     def finished(self, expr: Expr) -> Formula:
-        """The formula, with those requirements that the expression does not show."""
+        """Return the formula, with those requirements that the expression does not show."""
         if not self.noted:
             return Formula(expr)
         shown = set(of_expression(expr))
@@ -157,7 +158,7 @@ class _Walk:
 
 
 def _decided(r: Requirement) -> bool:
-    """Whether a requirement of a constant is settled; where it fails, building the node says so."""
+    """Return whether a requirement of a constant is settled; where it fails, building the node says so."""
     try:
         sign(r.expr)
     except Undecided:
@@ -225,7 +226,7 @@ class _Reader(_Walk):
                 raise self.fail("a closing parenthesis without an opening one", i)
 
     def expression(self, source: ast.expr) -> Expr:
-        """The expression of one ast node, every refusal with its position."""
+        """Return the expression of one ast node, every refusal with its position."""
         if self.depth > MAX_DEPTH:
             raise self.fail(f"operations are nested deeper than {MAX_DEPTH}", source)
         self.depth += 1
@@ -333,7 +334,7 @@ class _Reader(_Walk):
         return node.elts[0], node.elts[1]
 
     def condition(self, source: ast.expr) -> sp.Basic:
-        """The comparisons that must all hold."""
+        """Return the comparisons that must all hold."""
         if isinstance(source, ast.Constant) and isinstance(source.value, bool):
             return sp.true if source.value else sp.false
         if isinstance(source, ast.BoolOp) and isinstance(source.op, ast.And):

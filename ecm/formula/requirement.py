@@ -35,7 +35,7 @@ class Requirement:
     expr: Expr
 
     def met(self, sign: int) -> bool:
-        """Whether the requirement holds where the expression has this sign."""
+        """Return whether the requirement holds where the expression has this sign."""
         return sign > 0 or (sign < 0 and self.need == "nonzero") or (sign == 0 and self.need == "nonnegative")
 
     @property
@@ -50,7 +50,7 @@ class Requirement:
 
 
 def of_power(base: Expr, exponent: Expr) -> Iterator[Requirement]:
-    """What base**exponent needs, for an exponent without z."""
+    """Yield what base**exponent needs, for an exponent without z."""
     if not free(exponent) or (exponent.is_Integer and exponent >= 0):
         return
     if exponent.is_Integer:
@@ -60,7 +60,7 @@ def of_power(base: Expr, exponent: Expr) -> Iterator[Requirement]:
 
 
 def of_expression(e: Expr) -> Iterator[Requirement]:
-    """What the expression as it stands needs; its proof settles these on the way."""
+    """Yield what the expression as it stands needs; its proof settles these on the way."""
     if free(e) or e == Z:
         return
     if isinstance(e, sp.Piecewise):
@@ -83,7 +83,7 @@ Branch = tuple[Expr, sp.Basic, Iterable[Requirement], Iterable[Requirement]]
 
 
 def of_branches(branches: Iterable[Branch]) -> Iterator[Requirement]:
-    """What a Piecewise needs: each branch only where it applies, each condition only where it is asked."""
+    """Yield what a Piecewise needs: each branch only where it applies, each condition only where it is asked."""
     one, before = sp.Integer(1), list[tuple[Expr, sp.Basic]]()
     for _, test, of_value, of_condition in branches:
         if test is sp.false:

@@ -48,7 +48,7 @@ class Law:
 
     @classmethod
     def of(cls, profile: Profile) -> Law:
-        """The law of one component; a profile known only on a grid has none."""
+        """Return the law of one component; a profile known only on a grid has none."""
         if profile.grid is not None or not isinstance(profile, FormulaProfile):
             raise ECMError(
                 f"g is known only at k/{profile.grid}, so Lambda has no continuous law; "
@@ -89,7 +89,7 @@ class Law:
         return _joined([(piece.right.number, rising) for piece, rising in both])
 
     def quantile_formula(self) -> sympy.Expr | None:
-        """The quantile function in the symbol u, or None where no closed form is at hand (see `inverse`).
+        """Return the quantile function in the symbol u, or None where no closed form is at hand (see `inverse`).
 
         >>> Law.of(Profile.from_expr("sqrt(z)")).quantile_formula()
         Piecewise((4*u**2, u <= 1/2), (1, True))
@@ -158,13 +158,13 @@ class Law:
         return out
 
     def density(self, z: ArrayLike) -> Floats:
-        """The density of the smooth part at z in (0, 1); 0 elsewhere. Atoms are in `atoms`."""
+        """Return the density of the smooth part at z in (0, 1); 0 elsewhere. Atoms are in `atoms`."""
         points = np.asarray(z, dtype=np.float64)
         inside = (points > 0) & (points < 1)
         return np.where(inside, self._by_piece(np.where(inside, points, 0.5), 1), 0.0)
 
     def cdf(self, z: ArrayLike) -> Floats:
-        """P(Lambda <= z) = g(z) - z g'(z+); 1 only at z = inf if g(1) < 1.
+        """Return P(Lambda <= z) = g(z) - z g'(z+); 1 only at z = inf if g(1) < 1.
 
         >>> Law.of(Profile.from_expr("sqrt(z)/2")).cdf([0, 0.25, 1, np.inf])
         array([0.   , 0.125, 0.5  , 1.   ])
@@ -177,7 +177,7 @@ class Law:
         return np.where(points == np.inf, 1.0, value)
 
     def quantile(self, u: ArrayLike) -> Floats:
-        """The smallest width z with P(Lambda <= z) >= u, for u in [0, 1].
+        """Return the smallest width z with P(Lambda <= z) >= u, for u in [0, 1].
 
         >>> Law.of(Profile.from_expr("sqrt(z)/2")).quantile([0.125, 0.25, 0.3, 0.75])
         array([0.25, 1.  , 1.  ,  inf])
@@ -193,7 +193,7 @@ class Law:
         return width
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Floats:
-        """Independent widths, inf included, by inversion.
+        """Return independent widths, inf included, by inversion.
 
         >>> Law.of(Profile.from_expr("sqrt(z)/2")).sample(np.random.default_rng(0), (2, 3)).shape
         (2, 3)
@@ -201,11 +201,12 @@ class Law:
         return self.quantile(1.0 - rng.random(size))
 
     def split(self, z: ArrayLike) -> Floats:
-        """The probability that two points at distance z in [0,1] fall in different bins: g(z)."""
+        """Return the probability that two points at distance z in [0,1] fall in different bins: g(z)."""
         return np.asarray(self.profile(np.asarray(z, dtype=np.float64)), dtype=np.float64)
 
     def integrated_split(self, z: float) -> float:
-        """split(z) by definition, P(Lambda <= z) + z E[1{z < Lambda <= 1}/Lambda], density and atoms by quadrature.
+        """Return split(z) by definition, P(Lambda <= z) + z E[1{z < Lambda <= 1}/Lambda], density and atoms by
+        quadrature.
 
         Independent of the identities above, so comparing it with `split` can fail. About 1e-12 where the density is no
         steeper at 0 than z**(-0.9).
@@ -225,7 +226,7 @@ class Law:
     # ---- look ------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; numbers are exact text with a float beside it."""
+        """Return plain data for JSON; numbers are exact text with a float beside it."""
         return {
             "g": self.profile.text,
             "densities": [
@@ -251,7 +252,7 @@ class Law:
         }
 
     def to_json(self) -> str:
-        """Densities and atoms as JSON text."""
+        """Return densities and atoms as JSON text."""
         return json.dumps(self.to_dict())
 
     def __str__(self) -> str:
@@ -274,13 +275,13 @@ def _over(function: Function, z: Floats) -> Floats:
 
 
 def _root(level: Floats, *, factor: float, p: float, low: float, lower: float, upper: float) -> Floats:
-    """The z in (lower, upper] with low + integral from lower to z of factor*z**(p - 1) = level, elementwise."""
+    """Return the z in (lower, upper] with low + integral from lower to z of factor*z**(p - 1) = level, elementwise."""
     root: Floats = np.clip((lower**p + (level - low) * p / factor) ** (1 / p), lower, upper)
     return root
 
 
 def _invert(function: Function, density: Function, ends: tuple[float, float], level: Floats) -> Floats:
-    """The z between the ends with function(z) = level, elementwise; `density` is the derivative of the function.
+    """Return the z between the ends with function(z) = level, elementwise; `density` is the derivative of the function.
 
     Few levels are bisected. Many are bracketed by some that are, and approached by Newton steps within the bracket;
     those that do not arrive are bisected after all.
@@ -301,7 +302,7 @@ def _invert(function: Function, density: Function, ends: tuple[float, float], le
 
 
 def _bisect(function: Function, lower: float, upper: float, level: Floats) -> Floats:
-    """The smallest float z in (lower, upper] with function(z) >= level, for an increasing function, elementwise.
+    """Return the smallest float z in (lower, upper] with function(z) >= level, for an increasing function, elementwise.
 
     Floats >= 0 are ordered as their bits are, so halving bits takes 62 steps to full relative precision.
     """
@@ -315,7 +316,7 @@ def _bisect(function: Function, lower: float, upper: float, level: Floats) -> Fl
 
 
 def _integral(function: Function, lower: float, upper: float) -> float:
-    """Tanh-sinh quadrature: exact to rounding for smooth functions, and with an integrable singularity at lower = 0."""
+    """Integrate by tanh-sinh quadrature, exact to rounding for smooth functions; lower = 0 may be singular."""
     if lower >= upper:
         return 0.0
     step = 1 / 32

@@ -44,7 +44,7 @@ class GridNumber:
         return total
 
     def ball(self) -> flint.arb:
-        """An enclosure of the value at the working precision `flint.ctx.prec`."""
+        """Return an enclosure of the value at the working precision `flint.ctx.prec`."""
         return sum((c * self.profile.ball(k, self.q) for k, c in self.terms), start=flint.arb(self.constant))
 
     def __float__(self) -> float:

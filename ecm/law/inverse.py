@@ -15,7 +15,7 @@ _W = sympy.Symbol("w", positive=True)
 
 
 def inverse_of(rising: Expr, u: Expr, lower: Expr, upper: Expr) -> Expr | None:
-    """The solution z in (lower, upper) of rising(z) = u, told from spurious ones at three points.
+    """Return the solution z in (lower, upper) of rising(z) = u, told from spurious ones at three points.
 
     >>> u = sympy.Symbol("u", positive=True)
     >>> inverse_of(Z**2 / (Z + 1) ** 2, u, sympy.Integer(0), sympy.Integer(1))
@@ -31,7 +31,7 @@ def inverse_of(rising: Expr, u: Expr, lower: Expr, upper: Expr) -> Expr | None:
 
 
 def _solutions(f: Expr, u: Expr) -> Iterator[Expr]:
-    """Candidates for z with f(z) = u: the outermost operation is undone until z is left."""
+    """Yield candidates for z with f(z) = u: the outermost operation is undone until z is left."""
     if f == Z:
         yield u
         return
@@ -61,7 +61,7 @@ def _common_power(f: Expr) -> tuple[Expr, Expr]:
 
 
 def _roots(f: Expr, u: Expr) -> Iterator[Expr]:
-    """The roots of f - u, where its numerator is linear or quadratic in a root of z."""
+    """Yield the roots of f - u, where its numerator is linear or quadratic in a root of z."""
     exponents = [p.exp for p in f.atoms(sympy.Pow) if p.base == Z]
     if not all(e.is_Rational for e in exponents) or f.has(sympy.Function):
         return

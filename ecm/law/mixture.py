@@ -72,7 +72,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(pieces: tuple[Piece, ...], start: sympy.Expr) -> Parts:
-    """The parts of the law for the smooth pieces of g and `start` = g(0+)."""
+    """Return the parts of the law for the smooth pieces of g and `start` = g(0+)."""
     try:
         if all(size(derivative(derivative(piece.expr))) <= _MOST_PARTS for piece in pieces):
             return _exact_parts(pieces, start)
@@ -100,7 +100,7 @@ def _exact_parts(pieces: tuple[Piece, ...], start: sympy.Expr) -> Parts:
 
 
 def _float_parts(pieces: tuple[Piece, ...], start: sympy.Expr) -> Parts:
-    """The same with floats for masses, and derivatives that are named but not worked out."""
+    """Return the same with floats for masses, and derivatives that are named but not worked out."""
     ends = [(piece.left.number, piece.right.number) for piece in pieces]
     formulas = [piece.expr for piece in pieces]
     left = [jet(piece.expr, np.array([float(piece.left)])) for piece in pieces]
@@ -120,18 +120,18 @@ def _float_parts(pieces: tuple[Piece, ...], start: sympy.Expr) -> Parts:
 
 
 def cdf_inside(g: Expr, z: Floats) -> Floats:
-    """g - z g' inside a piece."""
+    """Return g - z g' inside a piece."""
     value, slope, _ = jet(g, z)
     return value - z * slope
 
 
 def density_inside(g: Expr, z: Floats) -> Floats:
-    """-z g'' inside a piece."""
+    """Return -z g'' inside a piece."""
     return -z * jet(g, z).bend
 
 
 def _nicer(formula: sympy.Expr) -> sympy.Expr:
-    """The shortest of a few equal forms."""
+    """Return the shortest of a few equal forms."""
     formula = _again(formula)
     if formula.is_Rational:  # the usual case for masses; simplify alone takes half a second to load
         return formula
@@ -147,12 +147,12 @@ def _nicer(formula: sympy.Expr) -> sympy.Expr:
 
 
 def _again(formula: sympy.Expr) -> sympy.Expr:
-    """The same, put together anew: sympy may leave 3**(1/4)*3**(3/4) as it is until it is asked again."""
+    """Return the same, put together anew: sympy may leave 3**(1/4)*3**(3/4) as it is until it is asked again."""
     return formula.func(*formula.args) if formula.args else formula
 
 
 def _one_root(number: sympy.Expr) -> sympy.Expr:
-    """A positive product of roots of rationals as one root, which is rational where it can be."""
+    """Return a positive product of roots of rationals as one root, which is rational where it can be."""
     exponents = [e for _, e in number.as_powers_dict().items()]
     if not number.is_positive or not all(e.is_Rational for e in exponents):
         return number
@@ -161,7 +161,7 @@ def _one_root(number: sympy.Expr) -> sympy.Expr:
 
 
 def as_text(formula: sympy.Expr) -> str:
-    """The formula as text, with 12 digits of numbers that have no closed form."""
+    """Return the formula as text, with 12 digits of numbers that have no closed form."""
     if formula == sympy.oo:
         return "inf"
     return str(formula.xreplace({number: number.n(12) for number in formula.atoms(sympy.Float)}))

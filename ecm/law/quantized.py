@@ -58,27 +58,27 @@ class QuantizedLaw:
 
     @classmethod
     def of(cls, profile: Profile, q: int) -> QuantizedLaw:
-        """The law of one component on the levels 0..q."""
+        """Return the law of one component on the levels 0..q."""
         return cls(profile, q)
 
     def _number(self, constant: int, terms: dict[int, int]) -> GridNumber:
         return GridNumber(self.profile, self.q, constant, tuple(sorted((k, c) for k, c in terms.items() if c and k)))
 
     def _one_offset(self, width: int) -> tuple[tuple[int, int], ...]:
-        """P(Lambda = width/q) / width, the probability of one width with one of its offsets."""
+        """Return P(Lambda = width/q) / width, the probability of one width with one of its offsets."""
         if width == self.q:
             return ((width - 1, -1), (width, 1))
         return ((width - 1, -1), (width, 2), (width + 1, -1))
 
     def probability(self, width: int) -> GridNumber:
-        """P(Lambda = width/q), exactly, for a width of 1..q levels or `QuantizedLaw.INFINITE`."""
+        """Return P(Lambda = width/q), exactly, for a width of 1..q levels or `QuantizedLaw.INFINITE`."""
         if width == self.INFINITE:
             return self._number(1, {self.q: -1})
         self._check(width, "width", 1)
         return self._number(0, {k: width * c for k, c in self._one_offset(width)})
 
     def cdf(self, width: int) -> GridNumber:
-        """P(Lambda <= width/q), exactly, summed from the probabilities."""
+        """Return P(Lambda <= width/q), exactly, summed from the probabilities."""
         self._check(width, "width", 0)
         total: dict[int, int] = {}
         for j in range(1, width + 1):
@@ -86,7 +86,7 @@ class QuantizedLaw:
         return self._number(0, total)
 
     def split(self, distance: int) -> GridNumber:
-        """The probability that two levels `distance` apart fall in different bins, summed from its definition.
+        """Return the probability that two levels `distance` apart fall in different bins, summed from its definition.
 
         It comes out as the single term g(distance/q): the theorem, checked by integers.
         """
@@ -97,7 +97,8 @@ class QuantizedLaw:
         return self._number(0, total)
 
     def splits(self) -> Iterator[GridNumber]:
-        """split(0), ..., split(q) in one pass: P(Lambda <= k) + k * E[1{Lambda > k}/Lambda], both as running sums."""
+        """Yield split(0), ..., split(q) in one pass: P(Lambda <= k) + k * E[1{Lambda > k}/Lambda], both as running
+        sums."""
         within: dict[int, int] = {}
         beyond: dict[int, int] = {}
         for j in range(1, self.q + 1):
@@ -149,11 +150,11 @@ class QuantizedLaw:
         return _float(self._balls[-1])
 
     def cdf_values(self) -> Floats:
-        """Floats [q + 1]: P(Lambda <= j/q) at index j."""
+        """Return floats [q + 1]: P(Lambda <= j/q) at index j."""
         return np.cumsum(self.probabilities)
 
     def split_values(self) -> Floats:
-        """Floats [q + 1]: the split probability by distance, summed from `probabilities`, not read off g."""
+        """Return floats [q + 1]: the split probability by distance, summed from `probabilities`, not read off g."""
         widths = np.arange(self.q + 1)
         rates = self.probabilities / np.maximum(widths, 1)
         beyond = np.append(np.cumsum(rates[:0:-1])[::-1], 0.0)
@@ -161,7 +162,7 @@ class QuantizedLaw:
         return split
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> NDArray[np.int64]:
-        """Independent widths in levels, 1..q, or `QuantizedLaw.INFINITE`.
+        """Return independent widths in levels, 1..q, or `QuantizedLaw.INFINITE`.
 
         >>> law = QuantizedLaw(Profile.from_expr("sqrt(z)/2"), 255)
         >>> law.sample(np.random.default_rng(0), 1000).min() >= 1
@@ -175,7 +176,8 @@ class QuantizedLaw:
         return widths
 
     def rows(self) -> list[tuple[str, float]]:
-        """(widths in levels, probability), widths pooled as 1, 2, 3-4, 5-8, ..., q, inf; the probabilities add up to 1.
+        """Return (widths in levels, probability), widths pooled as 1, 2, 3-4, 5-8, ..., q, inf; the probabilities add
+        up to 1.
 
         >>> [width for width, _ in QuantizedLaw(Profile.from_expr("sqrt(z)"), 16).rows()]
         ['1', '2', '3-4', '5-8', '9-15', '16', 'inf']
@@ -190,7 +192,8 @@ class QuantizedLaw:
         return [*rows, ("inf", self.infinite)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON. Exact text is a fraction for a table, a combination of the g(k/q) for a formula."""
+        """Return plain data for JSON. Exact text is a fraction for a table, a combination of the g(k/q) for a
+        formula."""
 
         def text(width: int) -> str:
             number = self.probability(width)
@@ -206,7 +209,7 @@ class QuantizedLaw:
         }
 
     def to_json(self) -> str:
-        """The widths (in levels) that occur, with their probabilities as floats and as exact text."""
+        """Return the widths (in levels) that occur, with their probabilities as floats and as exact text."""
         return json.dumps(self.to_dict())
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from ecm.formula import PRECISIONS, Z, constant_ball, exact, fraction, is_zero, 
 
 
 def floors_of(g: Expr, scale: int, q: int) -> Ints:
-    """floor(scale * g(k/q)) for k = 0..q; a tie that cannot be decided is rounded down."""
+    """Return floor(scale * g(k/q)) for k = 0..q; a tie that cannot be decided is rounded down."""
     pure = _monomial(g)
     if pure is not None:
         return _monomial_floors(*pure, scale, q)
@@ -44,7 +44,7 @@ def floors_of(g: Expr, scale: int, q: int) -> Ints:
 
 
 def power_of(g: Expr) -> tuple[Fraction, Fraction] | None:
-    """(c, p) if the formula is c * z**p with rational c and p, else None."""
+    """Return (c, p) if the formula is c * z**p with rational c and p, else None."""
     if g.is_zero:
         return Fraction(0), Fraction(1)
     number, rest = g.as_coeff_Mul()
@@ -55,7 +55,7 @@ def power_of(g: Expr) -> tuple[Fraction, Fraction] | None:
 
 
 def _monomial(g: Expr) -> tuple[Fraction, int, int] | None:
-    """(c, a, b) if the formula is c * z**(a/b) with a rational c."""
+    """Return (c, a, b) if the formula is c * z**(a/b) with a rational c."""
     found = power_of(g)
     if found is None or found[1].denominator > 12 or found[1] <= 0:
         return None
@@ -63,7 +63,7 @@ def _monomial(g: Expr) -> tuple[Fraction, int, int] | None:
 
 
 def _monomial_floors(c: Fraction, a: int, b: int, scale: int, q: int) -> Ints:
-    """floor((scale c)**b k**a / q**a)**(1/b)) in integers."""
+    """Return floor((scale c)**b k**a / q**a)**(1/b)) in integers."""
     top, bottom = (scale * c.numerator) ** b, c.denominator**b * q**a
     if b == 1:
         return np.array([top * k**a // bottom for k in range(q + 1)], dtype=np.int64)
@@ -71,7 +71,7 @@ def _monomial_floors(c: Fraction, a: int, b: int, scale: int, q: int) -> Ints:
 
 
 def _lower_integer(g: Expr, x: Fraction, scale: int) -> int:
-    """An integer <= scale * g(x); g is not negative, so 0 is always one."""
+    """Return an integer <= scale * g(x); g is not negative, so 0 is always one."""
     try:
         whole = (point_ball(g, x) * scale).lower().floor().unique_fmpz()
     except (Undecided, ExpressionError):
@@ -80,7 +80,7 @@ def _lower_integer(g: Expr, x: Fraction, scale: int) -> int:
 
 
 def _settled(g: Expr, scale: int, q: int, k: int, out: Ints) -> bool:
-    """Whether scale * g(k/q) is shown to be the integer its ball holds."""
+    """Return whether scale * g(k/q) is shown to be the integer its ball holds."""
     try:
         value = exact(g, Fraction(k, q)) * scale
     except (Undecided, ExpressionError):

@@ -67,7 +67,7 @@ class Profile(ABC):
 
     @staticmethod
     def from_expr(text: Any, grid: int | None = None, seconds: float = 10.0) -> FormulaProfile:
-        """The profile of a formula (text or sympy), proven on [0, 1], or with `grid` = q only at k/q.
+        """Return the profile of a formula (text or sympy), proven on [0, 1], or with `grid` = q only at k/q.
 
         Raises ExpressionError (not a formula), NotAnECM (with a witness) or Undecided (after about `seconds`).
         """
@@ -78,7 +78,7 @@ class Profile(ABC):
 
     @staticmethod
     def from_values(values: Iterable[Any]) -> TableProfile:
-        """The profile with g(k/q) = values[k], q = len(values) - 1; floats count as the decimals they print as.
+        """Return the profile with g(k/q) = values[k], q = len(values) - 1; floats count as the decimals they print as.
 
         >>> Profile.from_values([0, "0.5", 0.8, 1]).values(3).tolist()
         [0.0, 0.5, 0.8, 1.0]
@@ -92,7 +92,7 @@ class Profile(ABC):
 
     @staticmethod
     def from_dict(data: Any) -> Profile:
-        """The profile of what `to_dict` gave, proven again."""
+        """Return the profile of what `to_dict` gave, proven again."""
         match data:
             case {"values": list(values)}:
                 return Profile.from_values(values)
@@ -109,23 +109,23 @@ class Profile(ABC):
 
     @abstractmethod
     def __call__(self, z: Any) -> Any:
-        """g(z) in floating point; a table is interpolated linearly."""
+        """Return g(z) in floating point; a table is interpolated linearly."""
 
     @abstractmethod
     def number(self, k: int, q: int) -> Fraction | arb:
-        """g(k/q): a fraction for a table, for a formula an enclosure at the present precision of flint."""
+        """Return g(k/q): a fraction for a table, for a formula an enclosure at the present precision of flint."""
 
     @abstractmethod
     def exact(self, k: int, q: int) -> Expr:
-        """g(k/q) as an exact sympy constant."""
+        """Return g(k/q) as an exact sympy constant."""
 
     @abstractmethod
     def values(self, q: int) -> Floats:
-        """g(k/q) for k = 0..q as floats, each within an ulp of the truth."""
+        """Return g(k/q) for k = 0..q as floats, each within an ulp of the truth."""
 
     @abstractmethod
     def floors(self, scale: int, q: int) -> Ints:
-        """floor(scale * g(k/q)) for k = 0..q, exactly; a tie that cannot be decided is rounded down.
+        """Return floor(scale * g(k/q)) for k = 0..q, exactly; a tie that cannot be decided is rounded down.
 
         >>> Profile.from_expr("log(1+5*z)/log(6)").floors(10, 5).tolist()
         [0, 3, 6, 7, 8, 10]
@@ -133,7 +133,7 @@ class Profile(ABC):
 
     @abstractmethod
     def pieces(self) -> tuple[Piece, ...]:
-        """The maximal smooth pieces of g on (0, 1), each a formula without Min, Max, Abs, sign or Piecewise.
+        """Return the maximal smooth pieces of g on (0, 1), each a formula without Min, Max, Abs, sign or Piecewise.
 
         >>> [str(piece.right) for piece in Profile.from_expr("Min(sqrt(z)/0.5, 1)").pieces()]
         ['1/4', '1']
@@ -141,15 +141,15 @@ class Profile(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; equal profiles give equal data."""
+        """Return plain data; equal profiles give equal data."""
 
     @abstractmethod
     def source(self) -> str:
-        """The call that makes an equal profile (or metric), without the class: from_expr('z/18')."""
+        """Return the call that makes an equal profile (or metric), without the class: from_expr('z/18')."""
 
     @abstractmethod
     def latex(self) -> str:
-        """LaTeX of g; a table is shown by its first and last values."""
+        """Return LaTeX of g; a table is shown by its first and last values."""
 
     # ---- what follows ----------------------------------------------------------------------------------------------
 
@@ -159,21 +159,21 @@ class Profile(ABC):
         return sign(self.exact(1, 1)) == 0
 
     def ball(self, k: int, q: int) -> arb:
-        """An enclosure of g(k/q) at the present precision of flint."""
+        """Return an enclosure of g(k/q) at the present precision of flint."""
         number = self.number(k, q)
         return arb(number.numerator) / number.denominator if isinstance(number, Fraction) else number
 
     def rational(self, k: int, q: int) -> Fraction | None:
-        """g(k/q) where it is plainly a rational number, else None."""
+        """Return g(k/q) where it is plainly a rational number, else None."""
         value = self.exact(k, q)
         return fraction(value) if value.is_Rational else None
 
     def at_least(self, k: int, q: int, value: Fraction | int) -> bool:
-        """The exact decision of value <= g(k/q)."""
+        """Return the exact decision of value <= g(k/q)."""
         return sign(self.exact(k, q) - rational(Fraction(value))) >= 0
 
     def power(self) -> tuple[Fraction, Fraction] | None:
-        """(p, alpha) if g = z**p/alpha, with p = 0 for g = sign(z)/alpha; None for any other g.
+        """Return (p, alpha) if g = z**p/alpha, with p = 0 for g = sign(z)/alpha; None for any other g.
 
         For alpha < 1, where z**p/alpha exceeds 1, this is g = Min(z**p/alpha, 1). It is at most z**p/alpha, so that
         l_p distances still bound metric distances: sum_i g(|v_i|) <= (||v||_p)**p / alpha.
@@ -186,7 +186,7 @@ class Profile(ABC):
         return None
 
     def scaled(self, factor: Fraction | int) -> Profile:
-        """factor * g, for an exact factor >= 0.
+        """Return factor * g, for an exact factor >= 0.
 
         >>> Profile.from_expr("sqrt(z)").scaled(Fraction(1, 18)).text
         'z**(1/2)/18'
@@ -200,15 +200,15 @@ class Profile(ABC):
         return _combined("a non-negative multiple of a proven profile", [self], lambda v: multiply((number, *v)))
 
     def plus(self, other: Profile) -> Profile:
-        """The sum of two profiles; it must stay below 1."""
+        """Return the sum of two profiles; it must stay below 1."""
         return _combined("the sum of two proven profiles", [self, other], add)
 
     def minimum(self, other: Profile) -> Profile:
-        """The pointwise minimum of two profiles."""
+        """Return the pointwise minimum of two profiles."""
         return _combined("the minimum of two proven profiles", [self, other], lambda v: extremum("Min", v))
 
     def capped(self) -> Profile:
-        """Min(g, 1); for functions with values in [0, 1] the same metric."""
+        """Return Min(g, 1); for functions with values in [0, 1] the same metric."""
         one = sympy.Integer(1)
         return _combined("the minimum of a proven profile and 1", [self], lambda v: extremum("Min", (*v, one)))
 
@@ -405,7 +405,7 @@ def _exact_value(value: Any, k: int) -> Fraction:
 
 
 def _combined(how: str, parts: list[Profile], build: Callable[[Sequence[Expr]], Expr]) -> Profile:
-    """A profile built from proven ones by an operation that keeps g(0) = 0, growth and concavity."""
+    """Return a profile built from proven ones by an operation that keeps g(0) = 0, growth and concavity."""
     grids = [part.grid for part in parts if part.grid is not None]
     grid = gcd(*grids) if grids else None
     if all(isinstance(part, FormulaProfile) for part in parts):

@@ -42,7 +42,7 @@ class Evidence:
 
 
 def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
-    """Evidence that the piece is concave; raises NotAnECM with a witness for `whole`, or Undecided."""
+    """Return evidence that the piece is concave; raises NotAnECM with a witness for `whole`, or Undecided."""
     lo, hi = piece.left.lo, piece.right.hi
     if _by_rules(piece.expr, lo, hi):
         return Evidence(rules=True)
@@ -76,7 +76,7 @@ def _by_rules(e: Expr, a: Fraction, b: Fraction) -> bool:
 
 
 def _defined(e: Expr, a: Fraction, b: Fraction) -> bool:
-    """Whether bounds show that g is real, and so smooth, on the whole open cell."""
+    """Return whether bounds show that g is real, and so smooth, on the whole open cell."""
     try:
         known(e, as_ball(a), as_ball(b))
     except Undefined:
@@ -85,7 +85,7 @@ def _defined(e: Expr, a: Fraction, b: Fraction) -> bool:
 
 
 def _split(e: Expr, a: Fraction, b: Fraction, outer: tuple[bool, bool]) -> Fraction:
-    """A simple point to cut the cell at; near an end of the piece that resists, close to that end."""
+    """Return a simple point to cut the cell at; near an end of the piece that resists, close to that end."""
     if outer[0] != outer[1]:
         near, far = (a, b) if outer[0] else (b, a)
         ends = sorted(((15 * near + far) / 16, (31 * near + far) / 32))
@@ -98,7 +98,8 @@ def _split(e: Expr, a: Fraction, b: Fraction, outer: tuple[bool, bool]) -> Fract
 
 
 def _regular(e: Expr, x: Fraction) -> bool:
-    """Whether g is continuously differentiable at x: cells are open, so the points between them are looked at too."""
+    """Return whether g is continuously differentiable at x: cells are open, so the points between them are looked at
+    too."""
     try:
         return bool(ball_of(e, as_ball(x)).is_finite() and ball_of(derivative(e), as_ball(x)).is_finite())
     except Undefined:
@@ -106,7 +107,7 @@ def _regular(e: Expr, x: Fraction) -> bool:
 
 
 def _by_bounds(e: Expr, second: Expr, a: Fraction, b: Fraction) -> bool:
-    """g'' <= 0 on the open cell, by its range or by Taylor's theorem around the middle."""
+    """Decide whether g'' <= 0 on the open cell, by its range or by Taylor's theorem around the middle."""
     if not _defined(e, a, b):
         return False
     try:
@@ -118,7 +119,7 @@ def _by_bounds(e: Expr, second: Expr, a: Fraction, b: Fraction) -> bool:
 
 
 def _by_expansion(e: Expr, second: Expr, cell: tuple[Fraction, Fraction], outer: tuple[bool, bool], depth: int) -> bool:
-    """g'' <= 0 on the open cell, by an expansion at an end where g'' is not simply negative."""
+    """Decide whether g'' <= 0 on the open cell, by an expansion at an end where g'' is not simply negative."""
     a, b = cell
     for end, side, is_outer in ((a, 1, outer[0]), (b, -1, outer[1])):
         if not (is_outer or (depth >= 10 and depth % 5 == 0)):

@@ -12,7 +12,7 @@ from ecm.proof.pieces import Piece
 
 
 def continuous_at(g: Expr, left: Piece, right: Piece) -> bool:
-    """Whether g is shown to be continuous at the root between two pieces (False: not shown)."""
+    """Return whether g is shown to be continuous at the root between two pieces (False: not shown)."""
     point = left.right
     if point.root is None:
         return False
@@ -38,7 +38,7 @@ class _Root:
         raise Undecided("a comparison at the root is open")
 
     def branch(self, e: Expr) -> Expr:
-        """The smooth formula that gives the value of e at the root."""
+        """Return the smooth formula that gives the value of e at the root."""
         if smooth(e):
             return e
         if isinstance(e, sp.Piecewise):
@@ -60,7 +60,7 @@ class _Root:
 
 
 def _is_multiple(e: Expr, root: Expr) -> bool:
-    """Whether e is a rational multiple of the root's expression, so that it vanishes where that does."""
+    """Return whether e is a rational multiple of the root's expression, so that it vanishes where that does."""
     if e.is_zero:
         return True
     a, b = e.primitive()[1], root.primitive()[1]

@@ -54,7 +54,7 @@ def _at(g: Formula, need: Requirement, points: Iterable[Fraction], where: str) -
 
 
 def _sign(need: Requirement, x: Fraction) -> int:
-    """The sign of the required expression; where it has none itself, another requirement says so."""
+    """Return the sign of the required expression; where it has none itself, another requirement says so."""
     try:
         return sign_at(need.expr, x)
     except Undefined:

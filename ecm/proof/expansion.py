@@ -52,14 +52,14 @@ class _Expansion:
         self.over = arb_series([self.span, 1], terms)
 
     def lowered(self, g: Germ, k: int) -> Germ:
-        """The same function with the exponent v lowered by k."""
+        """Return the same function with the exponent v lowered by k."""
         if k == 0:
             return g
         n = sp.Integer(k)
         return Germ(g.v - k, g.at * power(self.at, n), g.over * power(self.over, n))
 
     def lifted(self, g: Germ) -> Germ:
-        """The same function with its exact zeros at t = 0 taken into v."""
+        """Return the same function with its exact zeros at t = 0 taken into v."""
         k = 0
         while k < g.at.prec - 1 and g.at[k].is_zero():
             k += 1
@@ -122,7 +122,7 @@ def _shifted(s: arb_series, k: int) -> arb_series:
 
 
 def _expand(e: Expr, a: Fraction, side: int, width: Fraction) -> tuple[_Expansion, Germ, int]:
-    """The germ of a smooth formula at a towards side = 1 (right) or -1 (left), valid on [a, a + side*width]."""
+    """Return the germ of a smooth formula at a towards side = 1 (right) or -1 (left), valid on [a, a + side*width]."""
     n = 1
     while n <= MAX_ROOT:
         terms = 2 * n + EXTRA_TERMS
@@ -141,7 +141,8 @@ def _expand(e: Expr, a: Fraction, side: int, width: Fraction) -> tuple[_Expansio
 
 
 def sign_beside(e: Expr, a: Fraction, side: int, width: Fraction) -> int:
-    """The sign of the formula on all of (a, a + side*width]; raises Undefined if the expansion does not settle it.
+    """Return the sign of the formula on all of (a, a + side*width]; raises Undefined if the expansion does not settle
+    it.
 
     >>> from ecm.formula import read
     >>> sign_beside(read("z - sin(z)").expr, Fraction(0), 1, Fraction(1, 2))
@@ -153,7 +154,7 @@ def sign_beside(e: Expr, a: Fraction, side: int, width: Fraction) -> int:
 
 
 def curvature_beside(e: Expr, a: Fraction, side: int, width: Fraction, flat: bool = False) -> int:
-    """The sign of the second derivative on all of the open interval from a to a + side*width.
+    """Return the sign of the second derivative on all of the open interval from a to a + side*width.
 
     With z = a + side*t**n, n**2 t**(2n) g''(z) = sum over k of k (k - n) c_k t**k. `flat` says that g''(a) = 0 is
     known exactly, which balls cannot see.
@@ -176,7 +177,7 @@ def curvature_beside(e: Expr, a: Fraction, side: int, width: Fraction, flat: boo
 
 
 def _leading(terms: list[arb], span: arb) -> int:
-    """The sign of the sum of c_k t**k on (0, tau]."""
+    """Return the sign of the sum of c_k t**k on (0, tau]."""
     first = next((k for k, c in enumerate(terms) if not c.is_zero()), None)
     if first is None:
         return 0

@@ -17,7 +17,7 @@ from ecm.proof.witness import reject_convex, reject_decrease, reject_undefined
 
 
 def prove_on_grid(formula: Formula, q: int, seconds: float) -> Proof:
-    """The proof at the points k/q (docs/theory.md, the quantized law)."""
+    """Return the proof at the points k/q (docs/theory.md, the quantized law)."""
     deadline, g = Deadline(seconds), formula.expr
     with precision(BITS), open_unless_settled(f"g on the grid of {q}", g, "or take a coarser grid"):
         refute_real(formula, (Fraction(k, q) for k in range(q + 1)), "the grid")
@@ -51,7 +51,7 @@ def _bend(g: Expr, points: tuple[Fraction, Fraction, Fraction]) -> int:
 
 
 def prove_table(values: tuple[Fraction, ...]) -> Proof:
-    """The proof for exact values at k/q."""
+    """Return the proof for exact values at k/q."""
     q = len(values) - 1
     if values[0]:
         raise NotAnECM(f"the table starts at g(0) = {values[0]}, not at 0", "g(0) = 0", _place(0))
@@ -92,7 +92,7 @@ def _on_grid(where: str, start: str, top: Condition) -> Proof:
 
 
 def prove_combination(how: str, top: Expr | Fraction, text: str) -> Proof:
-    """The proof for an operation that keeps the first three conditions; only g(1) <= 1 is looked at again."""
+    """Return the proof for an operation that keeps the first three conditions; only g(1) <= 1 is looked at again."""
     value = rational(top) if isinstance(top, Fraction) else top
     if sign(value - 1) > 0:
         raise NotAnECM(

@@ -54,7 +54,7 @@ ONE = Fraction(1)
 
 
 def prove(formula: Formula, seconds: float) -> Proof:
-    """The proof on all of [0, 1]; raises NotAnECM with a witness, or Undecided after about `seconds`."""
+    """Return the proof on all of [0, 1]; raises NotAnECM with a witness, or Undecided after about `seconds`."""
     deadline, g = Deadline(seconds), formula.expr
     with precision(BITS):
         with open_unless_settled("g(0) = 0 and real values", g):
@@ -82,7 +82,7 @@ def prove(formula: Formula, seconds: float) -> Proof:
 
 
 def prove_top(g: Expr) -> Condition:
-    """g(1) <= 1, for a g that is increasing."""
+    """Prove g(1) <= 1 for an increasing g."""
     if sign_at(add((g, sp.Integer(-1))), ONE) > 0:
         raise reject_above(g, ONE)
     try:
@@ -108,7 +108,7 @@ def refute_start(g: Expr) -> None:
 
 
 def _whole(g: Expr) -> Known | None:
-    """What the rules say of g as a whole; None if g may jump, or they say nothing."""
+    """Return what the rules say of g as a whole; None if g may jump, or they say nothing."""
     if _may_jump(g):
         return None
     try:
@@ -120,12 +120,12 @@ def _whole(g: Expr) -> Known | None:
 
 
 def _may_jump(g: sp.Basic) -> bool:
-    """Whether a sign or a Piecewise occurs; all else is continuous wherever it is defined."""
+    """Return whether a sign or a Piecewise occurs; all else is continuous wherever it is defined."""
     return not free(g) and (isinstance(g, sp.Piecewise | sp.sign) or any(map(_may_jump, g.args)))
 
 
 def _may_jump_inside(g: sp.Basic) -> bool:
-    """Whether g may jump inside (0, 1); sign(f) does not where f keeps its sign."""
+    """Return whether g may jump inside (0, 1); sign(f) does not where f keeps its sign."""
     if free(g):
         return False
     if isinstance(g, sp.sign):
@@ -177,7 +177,8 @@ def _start(g: Expr, first: Piece) -> None:
 
 
 def _rises_from(first: Piece) -> bool:
-    """Whether the first piece is positive: then its limit at 0, which exists where it is concave, is not negative."""
+    """Return whether the first piece is positive: then its limit at 0, which exists where it is concave, is not
+    negative."""
     try:
         if known(first.expr, arb(0), first.right.ball().upper()).positive:
             return True
@@ -230,7 +231,7 @@ def _kink(g: Expr, left: Piece, right: Piece, jumpy: bool) -> None:
 
 
 def _increasing(g: Expr, last: Expr) -> Condition:
-    """g is concave, so g'(1-) >= 0 is all that is needed."""
+    """Prove that a concave g is increasing: g'(1-) >= 0 is all that is needed."""
     try:
         slope = exact(derivative(last), ONE)
         s, detail = sign(slope), f"g'(1) = {brief(slope)}"

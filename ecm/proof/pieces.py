@@ -57,7 +57,7 @@ class Point:
 
     @classmethod
     def of(cls, value: Expr | Fraction | int) -> Point:
-        """From an exact constant."""
+        """Return the end at an exact constant."""
         e = value if isinstance(value, sp.Basic) else rational(Fraction(value))
         if e.is_Rational:
             return cls(fraction(e), fraction(e), e)
@@ -70,14 +70,14 @@ class Point:
         return fraction(self.exact) if self.exact is not None and self.exact.is_Rational else None
 
     def ball(self) -> Value:
-        """An enclosure at the present precision of flint."""
+        """Return an enclosure at the present precision of flint."""
         if self.exact is not None:
             return constant_ball(self.exact)
         lo, hi = self.narrowed(Fraction(1, 1 << ctx.prec))
         return as_ball(lo).union(as_ball(hi))
 
     def narrowed(self, width: Fraction) -> tuple[Fraction, Fraction]:
-        """Rational bounds at most `width` apart."""
+        """Return rational bounds at most `width` apart."""
         lo, hi = self.lo, self.hi
         if self.root is None:
             return lo, hi
@@ -123,7 +123,7 @@ def _fraction(x: arb) -> Fraction:
 
 
 def pieces_of(e: Expr, deadline: Deadline) -> tuple[Piece, ...]:
-    """The maximal smooth pieces of the formula on (0, 1).
+    """Return the maximal smooth pieces of the formula on (0, 1).
 
     >>> from ecm.formula import read
     >>> [(str(p.left), str(p.right), p.expr) for p in pieces_of(read("Min(3*z, 1)/18").expr, Deadline(5))]
@@ -133,7 +133,7 @@ def pieces_of(e: Expr, deadline: Deadline) -> tuple[Piece, ...]:
 
 
 def merged(cells: Iterable[Piece]) -> tuple[Piece, ...]:
-    """Neighbouring cells with equal formulas as one piece."""
+    """Return neighbouring cells with equal formulas as one piece."""
     out = list[Piece]()
     for cell in cells:
         if out and cell.expr == out[-1].expr:
@@ -144,7 +144,7 @@ def merged(cells: Iterable[Piece]) -> tuple[Piece, ...]:
 
 
 def cells_of(e: Expr, deadline: Deadline) -> list[Piece]:
-    """The pieces before neighbours with equal formulas are merged.
+    """Return the pieces before neighbours with equal formulas are merged.
 
     Every zero of a switching difference stands between two cells, so a value that differs at a single point, as in
     Piecewise((1, (z - 1/2)**2 <= 0), (z, True)), can be seen there.
@@ -173,7 +173,7 @@ def _resolved(e: Expr, a: Point, b: Point, deadline: Deadline) -> Iterator[Piece
 def _together(
     exprs: tuple[Expr, ...], a: Point, b: Point, deadline: Deadline
 ) -> Iterator[tuple[Point, Point, tuple[Expr, ...]]]:
-    """Cells on which all the formulas are smooth."""
+    """Yield cells on which all the formulas are smooth."""
     if not exprs:
         yield a, b, ()
         return
@@ -209,7 +209,7 @@ def _branches(branches: Branches, a: Point, b: Point, deadline: Deadline) -> Ite
 
 
 def signs(e: Expr, a: Point, b: Point, deadline: Deadline) -> list[Signed]:
-    """Intervals of (a, b) on which the smooth formula keeps one sign; all its zeros inside lie between them.
+    """Return intervals of (a, b) on which the smooth formula keeps one sign; all its zeros inside lie between them.
 
     >>> from ecm.formula import read
     >>> difference = read("sqrt(z) - 3*z/4 - 1/4").expr
@@ -223,7 +223,7 @@ def signs(e: Expr, a: Point, b: Point, deadline: Deadline) -> list[Signed]:
 
 
 def closed_form(e: Expr, a: Point, b: Point) -> list[Signed] | None:
-    """The signs of c*z**p + d, which has the root (-d/c)**(1/p); None for any other formula."""
+    """Return the signs of c*z**p + d, which has the root (-d/c)**(1/p); None for any other formula."""
     offset, moving = e.as_independent(Z, as_Add=True)
     front, core = moving.as_independent(Z, as_Add=False)
     base, p = core.as_base_exp()
@@ -277,7 +277,7 @@ def _isolated(e: Expr, a: Point, b: Point, deadline: Deadline) -> list[Signed]:
 
 
 def _one_sign(e: Expr, lo: Fraction, hi: Fraction) -> int | None:
-    """The sign on all of the open interval, if bounds or an expansion at one of its ends show it."""
+    """Return the sign on all of the open interval, if bounds or an expansion at one of its ends show it."""
     try:
         shape = known(e, as_ball(lo), as_ball(hi))
         if shape.positive or shape.negative:
@@ -297,7 +297,7 @@ def _one_sign(e: Expr, lo: Fraction, hi: Fraction) -> int | None:
 
 
 def _clear(e: Expr, x: Fraction) -> bool:
-    """Whether balls show that the formula is not 0 at x."""
+    """Return whether balls show that the formula is not 0 at x."""
     try:
         found = ball_of(e, as_ball(x))
     except Undefined:
@@ -306,7 +306,7 @@ def _clear(e: Expr, x: Fraction) -> bool:
 
 
 def _monotone(e: Expr, lo: Fraction, hi: Fraction) -> bool:
-    """Whether the formula is strictly monotone on the interval and defined at its ends."""
+    """Return whether the formula is strictly monotone on the interval and defined at its ends."""
     try:
         slope = known(derivative(e), as_ball(lo), as_ball(hi))
         return (slope.positive or slope.negative) and all(_finite(e, x) for x in (lo, hi))
@@ -319,7 +319,7 @@ def _finite(e: Expr, x: Fraction) -> bool:
 
 
 def _polished(e: Expr, lo: Fraction, hi: Fraction) -> Point:
-    """The root between lo and hi, exact if it is a rational of moderate size."""
+    """Return the root between lo and hi, exact if it is a rational of moderate size."""
     near = Point(lo, hi, root=e).narrowed(Fraction(1, 1 << 60))
     guess = simplest(*near)
     if guess.denominator < 1 << 26 and _vanishes(e, guess):
@@ -335,7 +335,7 @@ def _vanishes(e: Expr, x: Fraction) -> bool:
 
 
 def simplest(lo: Fraction, hi: Fraction) -> Fraction:
-    """The fraction of least denominator in [lo, hi].
+    """Return the fraction of least denominator in [lo, hi].
 
     >>> simplest(Fraction(3, 10), Fraction(7, 20))
     Fraction(1, 3)

@@ -49,7 +49,7 @@ class Known:
         return bool(self.hi < 0 or (self.below and self.hi <= 0))
 
     def flipped(self) -> Known:
-        """The same of the negative."""
+        """Return the same of the negative."""
         return Known(
             -self.hi,
             -self.lo,
@@ -63,7 +63,7 @@ class Known:
 
 
 def known(e: Expr, lo: arb, hi: arb) -> Known:
-    """What is known on the open interval (lo, hi); raises Undefined where the formula may fail to be real.
+    """Return what is known on the open interval (lo, hi); raises Undefined where the formula may fail to be real.
 
     >>> from ecm.formula import read
     >>> shape = known(read("sqrt(log1p(z))").expr, arb(0), arb(1))
@@ -82,7 +82,7 @@ def known(e: Expr, lo: arb, hi: arb) -> Known:
 
 @lru_cache(4096)
 def _order(e: Expr) -> tuple[tuple[Expr, tuple[int, ...]], ...]:
-    """The parts of the expression, each behind its own parts, whose places it names."""
+    """Return the parts of the expression, each behind its own parts, whose places it names."""
     places, order = dict[Expr, int](), list[tuple[Expr, tuple[int, ...]]]()
 
     def place(n: Expr) -> int:
@@ -173,7 +173,7 @@ def _product(n: Expr, parts: list[Known]) -> Known:
 
 @lru_cache(4096)
 def _saturated(n: Expr) -> tuple[Expr, Expr, Expr, int] | None:
-    """(x, k, c, i) if the moving factors of a product are x = args[i] and 1/(k*x + c)."""
+    """Return (x, k, c, i) if the moving factors of a product are x = args[i] and 1/(k*x + c)."""
     moving = [(i, factor) for i, factor in enumerate(n.args) if not free(factor)]
     if len(moving) != 2:
         return None

@@ -19,7 +19,7 @@ _BITS = 128
 
 
 def bounds(e: Expr, lo: Fraction, hi: Fraction, *, curvature: bool = False) -> arb:
-    """An enclosure of the smooth formula on [lo, hi], or of its second derivative; nan where none is known.
+    """Return an enclosure of the smooth formula on [lo, hi], or of its second derivative; nan where none is known.
 
     >>> from ecm.formula import read
     >>> bounds(read("sin(z) - 2*z").expr, Fraction(1, 2), Fraction(1)) < 0

@@ -27,7 +27,7 @@ Triple = tuple[Fraction, Fraction, Fraction]
 
 
 def value_at(e: Expr, x: Fraction) -> arb | None:
-    """g(x); None if it is open. Raises NotAnECM if g has no real value there."""
+    """Return g(x); None if it is open. Raises NotAnECM if g has no real value there."""
     try:
         found = point_ball(e, x)
         if not found.rad() < _ROUGH:
@@ -41,7 +41,7 @@ def value_at(e: Expr, x: Fraction) -> arb | None:
 
 
 def written(e: Expr, x: Fraction) -> str:
-    """g(x) as a fraction where it is one of moderate size, otherwise in decimal digits."""
+    """Return g(x) as a fraction where it is one of moderate size, otherwise in decimal digits."""
     try:
         value = exact(e, x)
         if value.is_Rational and len(text_of(value)) <= 40:
@@ -53,12 +53,12 @@ def written(e: Expr, x: Fraction) -> str:
 
 
 def reject_undefined(e: Expr | str, x: Fraction, reason: str, where: str = "[0, 1]") -> NotAnECM:
-    """The error for a point at which g has no real value."""
+    """Return the error for a point at which g has no real value."""
     return NotAnECM(f"g = {clip(e)} is not real at z = {x}: {reason}", f"real on {where}", Witness((x,)))
 
 
 def convex_triple(e: Expr, points: Triple) -> bool:
-    """Whether the middle value lies strictly below the chord."""
+    """Return whether the middle value lies strictly below the chord."""
     x, y, w = points
     for bits in (128, 512, 2048):
         with precision(bits):
@@ -74,7 +74,7 @@ def convex_triple(e: Expr, points: Triple) -> bool:
 
 
 def reject_convex(e: Expr, points: Triple) -> NotAnECM:
-    """The error for three points that break concavity."""
+    """Return the error for three points that break concavity."""
     x, y, w = points
     with precision(max(2048, ctx.prec)):
         a, b, c = (point_ball(e, p) for p in points)
@@ -88,7 +88,7 @@ def reject_convex(e: Expr, points: Triple) -> NotAnECM:
 
 
 def reject_decrease(e: Expr, x: Fraction, y: Fraction) -> NotAnECM:
-    """The error for two points x < y with g(x) > g(y)."""
+    """Return the error for two points x < y with g(x) > g(y)."""
     return NotAnECM(
         f"g = {clip(e)} is not increasing: g({x}) = {written(e, x)} > g({y}) = {written(e, y)}",
         "increasing",
@@ -97,7 +97,7 @@ def reject_decrease(e: Expr, x: Fraction, y: Fraction) -> NotAnECM:
 
 
 def reject_above(e: Expr, x: Fraction) -> NotAnECM:
-    """The error for a point with g(x) > 1."""
+    """Return the error for a point with g(x) > 1."""
     return NotAnECM(
         f"g = {clip(e)} exceeds 1: g({x}) = {written(e, x)}; divide it by a constant, "
         f"or cap it as `.capped()` does: Min({clip(e)}, 1)",

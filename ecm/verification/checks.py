@@ -145,7 +145,7 @@ _MOST_PARTS = 120  # of an identity that sympy is asked to show; it knows no tim
 
 
 def _vanishes(difference: sympy.Expr) -> bool:
-    """Whether sympy shows that the expression is 0 (False: not shown)."""
+    """Return whether sympy shows that the expression is 0 (False: not shown)."""
     return size(difference) <= _MOST_PARTS and bool(sympy.simplify(difference) == 0)
 
 
@@ -249,7 +249,8 @@ def _optimality(setting: Setting) -> Evidence:
 
 
 def separated_pairs(outcomes: Outcomes) -> np.ndarray:
-    """c(x, y) for all levels x, y, counted outcome by outcome: levels differ iff a divider stands between them."""
+    """Return c(x, y) for all levels x, y, counted outcome by outcome: levels differ iff a divider stands between
+    them."""
     q = outcomes.q
     count = np.zeros((q + 1, q + 1), dtype=np.int64)
     for row in outcomes.rows():
@@ -313,7 +314,7 @@ CHECKS: tuple[Check[Setting], ...] = (
 
 
 def all_checks() -> Iterator[Check[Setting]]:
-    """The checks of this floor, then those that installed packages add through `ecm.checks`.
+    """Yield the checks of this floor, then those that installed packages add through `ecm.checks`.
 
     >>> next(all_checks()).claim
     'g(0) = 0, increasing, concave, g <= 1, proven from the text'

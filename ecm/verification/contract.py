@@ -45,7 +45,7 @@ class MetricContract:
     @pytest.fixture(scope="class")
     @classmethod
     def setting(cls) -> Setting:
-        """What all tests of the class share: the metric's allocation and design are made once."""
+        """Return what all tests of the class share: the metric's allocation and design are made once."""
         from ecm.design import default_budget
 
         q = cls.q if cls.q is not None else (cls.metric.grid or 16)

@@ -100,7 +100,7 @@ class Report:
         return tuple(f for f in self.findings if f.passed is False)
 
     def to_json(self) -> str:
-        """The report as data."""
+        """Return the report as data."""
         data = attrs.asdict(self) | {"passed": self.passed}
         return json.dumps(data, indent=1)
 

@@ -111,7 +111,10 @@ def formulas(most: int = 8) -> st.SearchStrategy[str]:
     'tanh(z)'
     """
 
-    def extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-        return st.tuples(st.sampled_from(_SHAPES), inner, inner, inner).map(lambda parts: parts[0].format(*parts[1:]))
+    return st.recursive(st.sampled_from(_LEAVES), _shaped, max_leaves=most)
 
-    return st.recursive(st.sampled_from(_LEAVES), extend, max_leaves=most)
+
+@st.composite
+def _shaped(draw: st.DrawFn, parts: st.SearchStrategy[str]) -> str:
+    shape = draw(st.sampled_from(_SHAPES))
+    return shape.format(*(draw(parts) for _ in range(shape.count("{}"))))

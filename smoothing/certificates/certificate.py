@@ -82,7 +82,7 @@ class Certificate:
         return (False, Fraction(-1), False) if self.radius is None else (self.everywhere, self.radius, self.closed)
 
     def covers(self, distance: int | Fraction) -> bool:
-        """Whether points at exactly this metric distance are certified."""
+        """Return whether points at exactly this metric distance are certified."""
         if self.radius is None:
             return False
         return self.everywhere or (distance <= self.radius if self.closed else distance < self.radius)
@@ -90,7 +90,7 @@ class Certificate:
     # ---- points ----------------------------------------------------------------------------------------------------
 
     def contains(self, x: ArrayLike, y: ArrayLike) -> bool:
-        """Whether the levels y lie in the ball around the levels x, in the metric this certificate is about.
+        """Return whether the levels y lie in the ball around the levels x, in the metric this certificate is about.
 
         Decided exactly where all g(k/q) are rational, otherwise by ball arithmetic of growing precision; a distance
         that cannot be told from the radius at 4096 bits counts as outside.
@@ -112,7 +112,7 @@ class Certificate:
         return False
 
     def distance(self, x: ArrayLike, y: ArrayLike) -> tuple[Fraction, Fraction]:
-        """Bounds low <= d(x, y) <= high on the distance of two inputs (levels), in the metric and threat of this
+        """Return bounds low <= d(x, y) <= high on the distance of two inputs (levels), in the metric and threat of this
         certificate; both are the distance itself where all g(k/q) are rational.
 
         >>> from ecm import ECM
@@ -140,7 +140,7 @@ class Certificate:
         return np.asarray(np.abs(a - b))
 
     def _moves(self, gap: np.ndarray) -> Counter[tuple[tuple[int, int], ...]]:
-        """How often each combination of (component, levels moved) occurs in one item: a feature, or a pixel."""
+        """Return how often each combination of (component, levels moved) occurs in one item: a feature, or a pixel."""
         component = self.metric.component_of(self.shape).reshape(self.shape)
         both = np.stack([component.ravel(), gap.ravel()], axis=1).reshape(1, -1, 2)
         if self.threat == "pixels":
@@ -171,7 +171,7 @@ class Certificate:
     # ---- other units -----------------------------------------------------------------------------------------------
 
     def lp_radius(self) -> float | None:
-        """The largest double rho such that every y with ||x - y||_p <= rho is certified, for g = z**p/alpha.
+        """Return the largest double rho such that every y with ||x - y||_p <= rho is certified, for g = z**p/alpha.
 
         That is (alpha r)**(1/p) rounded down, strictly below it if the ball is open. None: no certificate.
         For g = sign(z)/alpha the number of features.
@@ -187,7 +187,7 @@ class Certificate:
         return root_below(alpha * self.radius, 1 / p, strict=not self.closed)
 
     def covers_lp(self, rho: int | Fraction) -> bool:
-        """Whether every y with ||x - y||_p <= rho is certified, for g = z**p/alpha, decided in integers."""
+        """Return whether every y with ||x - y||_p <= rho is certified, for g = z**p/alpha, decided in integers."""
         power = self.metric.power()
         if power is None:
             raise ECMError(f"g = {self.metric} is not z**p/alpha: it has no l_p radius, use `covers`")
@@ -200,7 +200,7 @@ class Certificate:
         return left <= right if self.closed else left < right
 
     def l1_to_lp(self, p: Fraction | int | str) -> float | None:
-        """The l_p radius (0 < p <= 1) that follows from this l1 certificate: max(r, r**(1/p)), r the l1 radius.
+        """Return the l_p radius (0 < p <= 1) that follows from this l1 certificate: max(r, r**(1/p)), r the l1 radius.
 
         The baseline: ||v||_1 <= ||v||_p always, and ||v||_1 <= ||v||_p**p inside [0,1]^n. Rounded down.
         """
@@ -213,9 +213,9 @@ class Certificate:
         return root_below(radius, max(Fraction(1), 1 / exponent) if radius > 1 else Fraction(1), strict=not self.closed)
 
     def features(self, among: Sequence[int] | None = None) -> int | None:
-        """How many features may take any values at all: the most n with n * max_i g_i(1) inside the ball.
+        """Return how many features may take any values: the largest n with n * max_i g_i(1) inside the ball.
 
-        With `among` only those features are changed, by their numbers: the most n of them, the n dearest included.
+        With `among`, only the features with these numbers change: any n of them, including the most expensive ones.
 
         >>> from ecm import ECM
         >>> columns = ECM.grouped(["sign(z)/8", "sign(z)/4", "sign(z)"], groups=[0, 0, 1, 2])
@@ -240,7 +240,7 @@ class Certificate:
         return count
 
     def reach(self, feature: int) -> int | None:
-        """By how many levels one feature alone may change, either way: the most k with g(k/q) inside the ball.
+        """Return by how many levels one feature alone may change: the largest k with g(k/q) inside the ball.
 
         >>> from ecm import ECM
         >>> Certificate(0, "paper", Fraction(1, 4), True, ECM.lp("1/2", 2), q=16, shape=(3,)).reach(1)
@@ -257,7 +257,8 @@ class Certificate:
         return low
 
     def pixels(self) -> int | None:
-        """How many pixels may take any values at all (a pixel: all features that share every index but the first).
+        """Return how many pixels may take any values at all (a pixel: all features that share every index but the
+        first).
 
         A pixel costs g(1) under the pixel threat, the sum of its channels' g(1) otherwise.
         """
@@ -270,7 +271,8 @@ class Certificate:
         return self._count([channels], math.prod(self.shape[1:]))
 
     def _count(self, items: list[list[Profile]], most: int) -> int | None:
-        """The largest n <= most such that n times the cost of any one item (a list of profiles) stays in the ball."""
+        """Return the largest n <= most such that n times the cost of any one item (a list of profiles) stays in the
+        ball."""
         if self.radius is None:
             return None
         if self.everywhere:
@@ -293,7 +295,8 @@ def check_threat(threat: object, scheme: Scheme) -> None:
 
 
 def _top(profiles: list[Profile], q: int) -> Fraction:
-    """The sum of g(1) over the profiles, or a bound close above it: an irrational sum never meets a rational radius."""
+    """Return the sum of g(1) over the profiles, or a bound close above it: an irrational sum never meets a rational
+    radius."""
     known = [profile.rational(q, q) for profile in profiles]
     if None not in known:
         return sum((v for v in known if v is not None), Fraction(0))

@@ -78,8 +78,8 @@ class Certifier:
         return VoteAware(self.scheme, self.threat)
 
     def __call__(self, votes: ArrayLike, levels: ArrayLike | None = None) -> Certificate:
-        """The certificate of one image: votes or packed rankings [samples], levels [shape] in 0..q (which only the
-        vote-aware certificates need)."""
+        """Return the certificate of one image: votes or packed rankings [samples], levels [shape] in 0..q (which only
+        the vote-aware certificates need)."""
         given = np.asarray(votes)
         ranked = given.dtype == np.uint32
         if self._by_runoff(ranked):
@@ -146,7 +146,7 @@ class Certifier:
 
 
 def checked_levels(levels: ArrayLike, scheme: Scheme) -> NDArray[np.int64]:
-    """One image's levels, flat, or an InputError that says what is wrong."""
+    """Return one image's levels, flat, or an InputError that says what is wrong."""
     array = np.asarray(levels)
     if array.dtype.kind not in "iu" or array.shape not in (scheme.shape, (scheme.features,)):
         raise InputError(
@@ -159,7 +159,7 @@ def checked_levels(levels: ArrayLike, scheme: Scheme) -> NDArray[np.int64]:
 
 
 def diameter(scheme: Scheme) -> Fraction:
-    """An upper bound on the distance of any two points: sum_i g_i(1), each rounded up."""
+    """Return an upper bound on the distance of any two points: sum_i g_i(1), each rounded up."""
     tops = [int(floors[-1]) + 1 for floors in scheme.metric.floors(COST_SCALE, scheme.q)]
     return Fraction(sum(tops[c] for c in scheme.component.tolist()), COST_SCALE)
 
@@ -174,8 +174,8 @@ def certify(
     threat: Threat | None = None,
     rule: Rule | None = None,
 ) -> Certificate:
-    """The certificate of one image from its votes (or packed rankings); for many images make one `Certifier`, or call
-    `certify_all`.
+    """Return the certificate of one image from its votes (or packed rankings); for many images make one `Certifier`, or
+    call `certify_all`.
 
     >>> from smoothing import Scheme
     >>> votes = np.array([1, 1, 1, 0, 1, 1, 1, 1], dtype=np.uint8)
@@ -201,8 +201,8 @@ def certify_all(
     threat: Threat | None = None,
     rule: Rule | None = None,
 ) -> Iterator[Certificate]:
-    """The certificates of many images, one by one: votes (or rankings) [images, samples] and levels [images, shape], or
-    any iterables of the like.
+    """Yield the certificates of many images, one by one: votes (or rankings) [images, samples] and levels [images,
+    shape], or any iterables of the like.
 
     >>> from smoothing import Scheme
     >>> votes = np.array([[1, 1, 1, 0], [0, 0, 0, 0]], dtype=np.uint8)

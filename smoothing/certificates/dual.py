@@ -34,7 +34,8 @@ class Items(Protocol):
         ...
 
     def excess(self, m: int) -> tuple[int, int]:
-        """sum over items of max(0, max(m*gain - cost)), and the sum of the gains where the maxima are reached."""
+        """Return sum over items of max(0, max(m*gain - cost)), and the sum of the gains where the maxima are
+        reached."""
         ...
 
 
@@ -54,7 +55,7 @@ def best_of_rows(gains: Ints, costs: Ints, m: int) -> tuple[Ints, Ints]:
 
 
 def exact_sum(values: Ints) -> int:
-    """The sum as a Python integer; the terms are below 2**61 in size, their sum need not be."""
+    """Return the sum as a Python integer; the terms are below 2**61 in size, their sum need not be."""
     return (int((values >> 31).sum()) << 31) + int((values & 0x7FFFFFFF).sum())
 
 
@@ -118,7 +119,7 @@ class PixelItems:
 
 
 def maximize(items: Items, need: int, scale: int, start: int, rounds: int = 24) -> tuple[int, int]:
-    """(bound, m) with a large bound(m), both in units of 1/scale, for attainable >= need.
+    """Return (bound, m) with a large bound(m), both in units of 1/scale, for attainable >= need.
 
     bound is concave and piecewise linear in m, with slope need - gain. From `start`, m doubles until the slope is
     negative, then the two tangents are intersected until they promise nothing more. No m > 1 (that is, > scale) can be

@@ -54,7 +54,7 @@ class Electorate:
 
     @classmethod
     def of(cls, codes: ArrayLike, classes: int, weights: ArrayLike | None = None) -> Electorate:
-        """From one image's packed rankings."""
+        """Return the electorate of one image's packed rankings."""
         array, packing = checked_rankings(codes, classes), Packing.of(classes)
         worth = np.ones(len(array), np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
         return cls(packing.ranks(array), packing.votes(array), worth)
@@ -67,7 +67,7 @@ class Electorate:
         return Poll(tally.counts, tally.unsure, tally.total, tuple(map(tuple, prefers)))
 
     def worth(self, race: Race) -> Ints:
-        """What a touched sample brings to a race at most, [samples]; see `runoff`."""
+        """Return what a touched sample brings to a race at most, [samples]; see `runoff`."""
         c, (a, k) = self.poll.winner, race[1:]
         if race.kind == "duel":
             return np.where(self.ranks[:, c] < self.ranks[:, k], 2 * self.weights, 0)
@@ -76,8 +76,8 @@ class Electorate:
         return np.asarray((sure + extra.astype(np.int64) - mine) * self.weights, dtype=np.int64)
 
     def bound(self, engine: VoteAware, levels: Ints) -> RunoffBound:
-        """The vote-aware bound, where `poll.changes` is not 0. Events that cannot be the least, by counts, are not
-        priced; nor are races once their event is known to be further away than another."""
+        """Return the vote-aware bound, where `poll.changes` is not 0. Events that cannot be the least, by counts, are
+        not priced; nor are races once their event is known to be further away than another."""
         poll, priced = self.poll, dict[Race, tuple[Fraction | None, int | None]]()
         best: Fraction | None = None
 
@@ -104,7 +104,7 @@ class Electorate:
 
 
 def preferences(ranks: NDArray[np.uint8], weights: Ints) -> Ints:
-    """The weight of the samples that rank a above b, [classes, classes], from ranks [samples, classes].
+    """Return the weight of the samples that rank a above b, [classes, classes], from ranks [samples, classes].
 
     >>> preferences(np.array([[0, 1, 1], [2, 1, 0]], np.uint8), np.array([3, 1])).tolist()
     [[0, 3, 3], [1, 0, 0], [1, 1, 0]]

@@ -8,8 +8,9 @@ from smoothing.certificates.tally import Tally
 
 
 def integer_bound(need: int, total: int) -> Fraction:
-    """Rival with this need >= 1 cannot win at distances d < ceil(need/2)/B: it takes ceil(need/2) changed samples,
-    and at most floor(B d) change.
+    """Return the distance below which a rival with this need >= 1 cannot win: d < ceil(need/2)/B.
+
+    The rival needs ceil(need/2) changed samples, and at most floor(B d) samples change.
 
     >>> integer_bound(3, 10)
     Fraction(1, 5)
@@ -18,7 +19,7 @@ def integer_bound(need: int, total: int) -> Fraction:
 
 
 def integer_radius(tally: Tally) -> Fraction | None:
-    """The least bound over all rivals, the radius of an OPEN ball; None if a need is <= 0.
+    """Return the least bound over all rivals, the radius of an OPEN ball; None if a need is <= 0.
 
     With M = floor((n_c - n_k - [k < c])/2) this is (M + 1)/B.
     """

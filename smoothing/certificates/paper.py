@@ -8,7 +8,7 @@ from smoothing.certificates.tally import Tally
 
 
 def paper_radius(tally: Tally) -> Fraction | None:
-    """r = min over rivals of (n_c - n_k - [k < c]) / (2B): every y with d(x, y) <= r gets class c.
+    """Return r = min over rivals of (n_c - n_k - [k < c]) / (2B): every y with d(x, y) <= r gets class c.
 
     Since need = margin + 1, this is (need - 1)/(2B), which also holds with unsure votes; None if a need is <= 0.
 

@@ -52,7 +52,7 @@ class RandomizedCertificate:
     metric: ECM = attrs.field(repr=str)
 
     def lp_radius(self) -> float:
-        """(alpha r)**(1/p) for g = z**p/alpha, rounded down: every y with ||x - y||_p <= that is certified."""
+        """Return (alpha r)**(1/p) for g = z**p/alpha, rounded down: every y with ||x - y||_p <= that is certified."""
         power = self.metric.power()
         if power is None or power[0] == 0:
             raise ECMError(f"g = {self.metric} is not z**p/alpha with p > 0: it has no l_p radius, use `radius`")
@@ -116,7 +116,8 @@ class RandomizedSmoothing:
         return RandomizedCertificate(chosen, radius, difference, lower, beta, self.metric)
 
     def predict(self, x: ArrayLike, n: int, beta: float, batch_size: int = 256, seed: int = 0) -> int:
-        """The most frequent class, or ABSTAIN unless it beats the second at level beta (two-sided binomial test)."""
+        """Return the most frequent class, or ABSTAIN unless it beats the second at level beta (two-sided binomial
+        test)."""
         from scipy.stats import binomtest
 
         self._require(beta, n, batch_size)
@@ -135,7 +136,7 @@ class RandomizedSmoothing:
             )
 
     def counts(self, x: Floats, n: int, batch_size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """How often each class was given in n draws."""
+        """Return how often each class was given in n draws."""
         counts = np.zeros(self.classes, dtype=np.int64)
         for start in range(0, n, batch_size):
             lower, upper = self.draw(x, min(batch_size, n - start), rng)
@@ -150,7 +151,7 @@ class RandomizedSmoothing:
         return counts
 
     def draw(self, x: Floats, size: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """The ends (lower, upper) of `size` random bins around x, [size, *x.shape], clipped to [0, 1]."""
+        """Return the ends (lower, upper) of `size` random bins around x, [size, *x.shape], clipped to [0, 1]."""
         flat = x.ravel()
         component = self.metric.component_of(x.shape)
         width = np.empty((size, len(flat)))
@@ -173,7 +174,7 @@ class RandomizedSmoothing:
 
 
 def lower_bound(successes: int, n: int, beta: float) -> float:
-    """One-sided Clopper-Pearson: the probability is at least this, up to an error of probability beta.
+    """Return the one-sided Clopper-Pearson bound: the probability is at least this, with confidence 1 - beta.
 
     >>> round(lower_bound(990, 1000, 0.001), 3)
     0.976
@@ -184,12 +185,12 @@ def lower_bound(successes: int, n: int, beta: float) -> float:
 
 
 def upper_bound(successes: int, n: int, beta: float) -> float:
-    """The mirror image of `lower_bound`."""
+    """Return the mirror image of `lower_bound`."""
     return 1.0 - lower_bound(n - successes, n, beta)
 
 
 def radius_of(difference: float, metric: ECM, shape: tuple[int, ...]) -> float:
-    """The largest r such that d(x, y) < r implies P(the draws differ) < difference, for independent features.
+    """Return the largest r such that d(x, y) < r implies P(the draws differ) < difference, for independent features.
 
     P = 1 - prod_i (1 - g_i). At a given distance the worst y is concentrated: features go all the way, those with the
     largest g_i(1) first, and one goes part of it. So there is no gain over `difference` while r <= g(1), and a real
@@ -214,7 +215,7 @@ def radius_of(difference: float, metric: ECM, shape: tuple[int, ...]) -> float:
 
 
 def _down(value: flint.arb) -> float:
-    """A double below the ball, the nearest one where the ball is that narrow."""
+    """Return a double below the ball, the nearest one where the ball is that narrow."""
     guess = float(value.mid())
     while not flint.arb(guess) <= value:
         guess = math.nextafter(guess, 0)

@@ -30,7 +30,7 @@ _BITS, _FLAGS = 32, 3
 
 
 def vote_dtype(classes: int) -> np.dtype[Any]:
-    """The smallest unsigned type that holds `classes` classes and, as its largest value, UNSURE.
+    """Return the smallest unsigned type that holds `classes` classes and, as its largest value, UNSURE.
 
     >>> vote_dtype(255), vote_dtype(256)
     (dtype('uint8'), dtype('uint16'))
@@ -62,7 +62,7 @@ class Packing:
     @classmethod
     @cache
     def of(cls, classes: int) -> Packing:
-        """The packing of rankings of `classes` classes: as many places as leave room for the first few flags."""
+        """Return the packing of rankings of `classes` classes: as many places as leave room for the first few flags."""
         vote_dtype(classes)
         best, number = None, 1
         for places in range(1, classes + 1):
@@ -80,7 +80,7 @@ class Packing:
         return min(self.places, self.classes - 1)
 
     def pack(self, order: Any, near: Any) -> Any:
-        """Codes [...] of rankings given by the classes in order [..., places or more] and by which gaps are near
+        """Return codes [...] of rankings given by the classes in order [..., places or more] and by which gaps are near
         [..., gaps or more]. Arrays and tensors alike.
 
         >>> Packing.of(3).pack(np.array([2, 0, 1]), np.array([False, True]))
@@ -97,7 +97,7 @@ class Packing:
         return code
 
     def unpack(self, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The classes in order [..., places] and which gaps are near [..., gaps].
+        """Return the classes in order [..., places] and which gaps are near [..., gaps].
 
         >>> order, near = Packing.of(3).unpack(np.array([17], np.uint32))
         >>> order.tolist(), near.tolist()
@@ -117,7 +117,7 @@ class Packing:
         return order, near
 
     def ranks(self, codes: Codes) -> NDArray[np.uint8]:
-        """[..., classes]: class a is surely above class b exactly where its number is the smaller one.
+        """Return [..., classes]: class a is surely above class b exactly where its number is the smaller one.
 
         >>> Packing.of(3).ranks(np.array([17], np.uint32)).tolist()
         [[1, 1, 0]]
@@ -130,14 +130,14 @@ class Packing:
         return found
 
     def positions(self, codes: Codes) -> NDArray[np.uint8]:
-        """[..., classes]: the place of every class, 0 the best, near gaps or not; `places` if it has none."""
+        """Return [..., classes]: the place of every class, 0 the best, near gaps or not; `places` if it has none."""
         order, _ = self.unpack(codes)
         found = np.full((*codes.shape, self.classes), self.places, np.uint8)
         np.put_along_axis(found, order, np.arange(self.places, dtype=np.uint8), axis=-1)
         return found
 
     def votes(self, codes: Codes) -> Votes:
-        """[...]: the class in the first place, or UNSURE where the gap behind it is near.
+        """Return [...]: the class in the first place, or UNSURE where the gap behind it is near.
 
         >>> Packing.of(3).votes(np.array([17, 19], np.uint32))
         array([  2, 255], dtype=uint8)
@@ -148,7 +148,8 @@ class Packing:
 
 
 def pack_logits(logits: ArrayLike, tolerance: float = 0.0) -> Codes:
-    """The packed rankings [...] of logits [..., classes]; two logits are near if they differ by `tolerance` or less.
+    """Return the packed rankings [...] of logits [..., classes]; two logits are near if they differ by `tolerance` or
+    less.
 
     >>> logits = np.array([[0.1, 0.3, 2.0], [1.0, 1.0, 0.0]])
     >>> codes = pack_logits(logits, tolerance=0.5)
@@ -172,8 +173,8 @@ def pack_logits(logits: ArrayLike, tolerance: float = 0.0) -> Codes:
 
 
 def pack_orders(orders: ArrayLike, near: ArrayLike | None = None) -> Codes:
-    """The packed rankings [...] of classes given in order, best first, [..., classes]; `near` [..., classes - 1] says
-    which neighbours are too close to call (by default none).
+    """Return the packed rankings [...] of classes given in order, best first, [..., classes]; `near` [..., classes - 1]
+    says which neighbours are too close to call (by default none).
 
     >>> Packing.of(3).votes(pack_orders([[2, 0, 1], [0, 1, 2]]))
     array([2, 0], dtype=uint8)
@@ -192,7 +193,7 @@ def pack_orders(orders: ArrayLike, near: ArrayLike | None = None) -> Codes:
 
 
 def checked_rankings(codes: ArrayLike, classes: int) -> Codes:
-    """One image's packed rankings, flat, or a VoteError that says what is wrong."""
+    """Return one image's packed rankings, flat, or a VoteError that says what is wrong."""
     array = np.asarray(codes)
     if array.dtype != np.uint32 or array.ndim != 1 or not len(array):
         raise VoteError(

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 def root_below(base: Fraction, exponent: Fraction, *, strict: bool) -> float:
-    """The largest double f >= 0 with f <= base**exponent, or f < base**exponent if `strict` (0.0 if base is 0).
+    """Return the largest double f >= 0 with f <= base**exponent, or f < base**exponent if `strict` (0.0 if base is 0).
 
     >>> root_below(Fraction(9), Fraction(1, 2), strict=False), root_below(Fraction(2), Fraction(2), strict=True)
     (3.0, 3.9999999999999996)

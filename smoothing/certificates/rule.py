@@ -13,7 +13,7 @@ DEFAULT_RULE: Rule = "plurality"
 
 
 def checked_rule(rule: object) -> Rule:
-    """The rule itself, or a VoteError that names the two there are.
+    """Return the rule itself, or a VoteError that names the two there are.
 
     >>> checked_rule("runoff")
     'runoff'

@@ -84,7 +84,7 @@ class Poll:
         return [k for k in range(len(self.counts)) if k != self.winner]
 
     def need(self, race: Race) -> int:
-        """How much must be gained before the race can be won; see the module."""
+        """Return how much must be gained before the race can be won; see the module."""
         c, (a, k), s = self.winner, race[1:], self.counts
         if race.kind == "overtake":
             return s[a] - s[k] - self.unsure + (a < k)
@@ -93,11 +93,12 @@ class Poll:
         return 2 * self.prefers[c][k] - self.total + (c < k)
 
     def least(self, race: Race) -> int:
-        """How many changed samples (by weight) the race takes, by its need alone."""
+        """Return how many changed samples (by weight) the race takes, by its need alone."""
         return max(0, -(-self.need(race) // race.most))
 
     def events(self) -> Iterator[tuple[Race, ...]]:
-        """Every way to lose, with the races it takes; of those against third classes the one with the largest need."""
+        """Yield every way to lose, with the races it takes; of those against third classes the one with the largest
+        need."""
         for k in self.rivals:
             third = [Race("overtake", j, k) for j in self.rivals if j != k]
             yield (Race("duel", self.winner, k), *sorted(third, key=self.need)[-1:])
@@ -111,7 +112,8 @@ class Poll:
 
 
 def runoff_winner(counts: Sequence[int], pairs: Sequence[Sequence[int]]) -> int:
-    """The winner: of the two classes with most votes the one that more samples prefer; ties to the smaller index.
+    """Return the winner: of the two classes with most votes the one that more samples prefer; ties to the smaller
+    index.
 
     >>> runoff_winner([4, 3, 2], [[0, 4, 6], [5, 0, 6], [3, 3, 0]])
     1
@@ -121,7 +123,7 @@ def runoff_winner(counts: Sequence[int], pairs: Sequence[Sequence[int]]) -> int:
 
 
 def finalists(counts: Sequence[int]) -> list[int]:
-    """The two classes with most votes, in order of index.
+    """Return the two classes with most votes, in order of index.
 
     >>> finalists([3, 2, 4])
     [0, 2]
@@ -130,7 +132,7 @@ def finalists(counts: Sequence[int]) -> list[int]:
 
 
 def runoff_changes(counts: Sequence[int], pairs: Sequence[Sequence[int]], unsure: int = 0) -> int:
-    """The largest M such that fewer than M changed samples cannot change the winner; 0 if near-ties alone may.
+    """Return the largest M such that fewer than M changed samples cannot change the winner; 0 if near-ties alone may.
 
     >>> runoff_changes([8, 6, 1], [[0, 9, 8], [6, 0, 14], [7, 1, 0]])
     2

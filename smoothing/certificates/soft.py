@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def certify_soft_sums(sums: ArrayLike, unit: int, scheme: Scheme, threat: Threat = "features") -> Certificate:
-    """From the sums S_k = sum over samples of f_k alone: safe if d(x, y) < min over k of (S_c - S_k)/(2B).
+    """Certify from the sums S_k of f_k over the samples alone: the radius is the minimum over k of (S_c - S_k)/(2B).
 
     `sums` are integers in units of 1/`unit` (outputs rounded to a fixed-point grid sample by sample, weights
     included), so nothing is lost to the order of summation. A tie for the top has no certificate.
@@ -46,7 +46,7 @@ def certify_soft_sums(sums: ArrayLike, unit: int, scheme: Scheme, threat: Threat
 def certify_soft(
     outputs: ArrayLike, unit: int, levels: ArrayLike, scheme: Scheme, threat: Threat = "features"
 ) -> Certificate:
-    """Vote-aware from all outputs [samples, classes], integers 0..unit that stand for f = output/unit.
+    """Certify with the vote-aware bound from all outputs [samples, classes]: integers 0..unit for f = output/unit.
 
     A touched sample brings rival k at most 1 + f_c - f_k, and k can win only if it gains S_c - S_k.
 

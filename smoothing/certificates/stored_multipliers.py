@@ -24,7 +24,8 @@ def replay(
     tally: Tally,
     multipliers: Mapping[int, int | None],
 ) -> Fraction | None:
-    """The radius that these multipliers prove (None: no rival can ever win), as `VoteAware.hard` found it with them.
+    """Return the radius that these multipliers prove (None: no rival can ever win), as `VoteAware.hard` found it with
+    them.
 
     Every multiplier gives a sound bound, so nothing is believed: one that was not found by the search proves less.
     Raises VoteError if a rival that matters has none, or if it is said to be harmless and is not.

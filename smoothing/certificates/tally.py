@@ -31,11 +31,11 @@ class Tally:
 
     @classmethod
     def of(cls, votes: ArrayLike, classes: int, weights: ArrayLike | None = None) -> Tally:
-        """Tally of one image's votes (uint8 or uint16; the dtype's largest value means UNSURE)."""
+        """Return the tally of one image's votes (uint8 or uint16; the largest value of the dtype means UNSURE)."""
         array = checked_votes(votes, classes)
         worth = np.ones(len(array), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
         if worth.shape != array.shape:
-            raise VoteError(f"{len(array)} votes for {len(worth)} weighted samples: one vote a sample is needed")
+            raise VoteError(f"{len(array)} votes for {len(worth)} weighted samples: one vote per sample is needed")
         sure = array != unsure_code(array)
         counts = np.zeros(classes, dtype=np.int64)
         np.add.at(counts, array[sure], worth[sure])
@@ -44,7 +44,7 @@ class Tally:
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.counts)
 
     @cached_property
@@ -59,7 +59,7 @@ class Tally:
         return sorted(others, key=lambda k: (self.need(k), k))
 
     def need(self, rival: int) -> int:
-        """How much `rival` must gain on the prediction to win."""
+        """Return how much `rival` must gain on the prediction to win."""
         c = self.prediction
         return self.counts[c] - self.counts[rival] - self.unsure + (c < rival)
 
@@ -70,17 +70,17 @@ class Tally:
 
 
 def unsure_code(votes: NDArray[np.unsignedinteger]) -> int:
-    """The value that stands for UNSURE in votes of this dtype: 255 or 65535."""
+    """Return the value that stands for UNSURE in votes of this dtype: 255 or 65535."""
     return int(np.iinfo(votes.dtype).max)
 
 
 def checked_votes(votes: ArrayLike, classes: int) -> NDArray[np.unsignedinteger]:
-    """One image's votes as a flat uint8/uint16 array, or a VoteError that says what is wrong."""
+    """Return one image's votes as a flat uint8/uint16 array, or a VoteError that says what is wrong."""
     array = np.asarray(votes)
     if array.dtype not in (np.uint8, np.uint16):
         raise VoteError(f"votes of dtype {array.dtype}: store classes as uint8, or as uint16 above 255 classes")
     if array.ndim != 1 or not len(array):
-        raise VoteError(f"votes of shape {array.shape}: give the votes of one image, one entry a sample")
+        raise VoteError(f"votes of shape {array.shape}: give the votes of one image, one entry per sample")
     if not 2 <= classes <= unsure_code(array):
         raise VoteError(f"classes = {classes}: votes of dtype {array.dtype} hold 2..{unsure_code(array)} classes")
     wrong = (array >= classes) & (array != unsure_code(array))

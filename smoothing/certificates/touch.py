@@ -28,7 +28,7 @@ _FINE, _STEP = 512, 1.01
 
 
 def menu(q: int) -> Ints:
-    """The distances in levels at which moves are priced: all of 1..q up to a few hundred, geometric beyond.
+    """Return the distances in levels at which moves are priced: all of 1..q up to a few hundred, geometric beyond.
 
     A move by k levels, menu[a] <= k < menu[a+1], is given the cost of menu[a] and the gain of menu[a+1]-1 levels:
     both err on the safe side, and up to q = 512 nothing is lost.
@@ -99,8 +99,8 @@ class Touch:
         return [c for c, outcomes in enumerate(self.scheme.design.outcomes) if outcomes.finite]
 
     def _shown(self, component: int) -> int:
-        """How many rows the tables of a component have: one an outcome, or one a different outcome if all features
-        share a global width."""
+        """Return how many rows the tables of a component have: one an outcome, or one a different outcome if all
+        features share a global width."""
         part = self.scheme.design.outcomes[component]
         return part.distinct.finite if self.scheme.coupling == "global" else part.finite
 
@@ -130,7 +130,7 @@ class Touch:
         return lru_cache(maxsize=max(1, (1 << 26) // most))(find)
 
     def gains(self, levels: Ints, worth: Ints) -> Iterator[tuple[int, Ints, Ints]]:
-        """(component, features, gains [features, moves]) for chunks of all features that show anything.
+        """Yield (component, features, gains [features, moves]) for chunks of all features that show anything.
 
         `levels` [features] are those of the image, `worth` [samples] what a touched sample brings, >= 0.
         """
@@ -158,7 +158,7 @@ class Touch:
             yield mine[start : start + step]
 
     def _used(self, component: int, features: Ints, worth: Ints) -> tuple[Ints | None, NDArray[np.bool_], Floats]:
-        """What is used by the features: outcome ids [features, uses] (None: 0..finite in order), whether the
+        """Return what is used by the features: outcome ids [features, uses] (None: 0..finite in order), whether the
         outcome has a divider, and the worth of the sample in which it is used."""
         scheme, finite = self.scheme, self.scheme.design.outcomes[component].finite
         exact = worth.astype(np.float64)
@@ -188,7 +188,7 @@ class Touch:
         return np.maximum(*gains)
 
     def _cumulated(self, columns: Ints, brings: Floats) -> Ints:
-        """Gain of moving at most moves[a] levels (up to just before moves[a+1]) in one direction."""
+        """Return gain of moving at most moves[a] levels (up to just before moves[a+1]) in one direction."""
         rows, width = len(columns), len(self.moves) + 1
         columns += (np.arange(rows) * width)[:, None]
         # Sums of doubles, exact: all worths are integers and together stay below 2**53.

@@ -68,7 +68,8 @@ class VoteAware:
         return [floors[self.touch.moves] for floors in self.scheme.metric.floors(self.scale, self.scheme.q)]
 
     def hard(self, votes: NDArray[np.unsignedinteger], levels: Ints, tally: Tally) -> Bound:
-        """The bound for hard votes with the tally's needs, all of which must be >= 1. `levels` are flat, in 0..q."""
+        """Return the bound for hard votes with the tally's needs, all of which must be >= 1. `levels` are flat, in
+        0..q."""
         weights = self.scheme.weights
         weigh = np.ones(len(votes), np.int64) if weights is None else weights
         sure = votes != unsure_code(votes)
@@ -88,7 +89,7 @@ class VoteAware:
         return Bound(best, tuple(found), self.scale)
 
     def against(self, levels: Ints, worth: Ints, need: int) -> tuple[Fraction | None, int | None]:
-        """A lower bound on the cost of gaining `need` >= 1 from samples of this worth, and its multiplier.
+        """Return a lower bound on the cost of gaining `need` >= 1 from samples of this worth, and its multiplier.
 
         (None, None) if all attainable gain is below the need. Features whose every change costs 1 are left out, and
         the bound is 1 at most: a ball of that radius holds no point at which one of them is changed.
@@ -105,7 +106,7 @@ class VoteAware:
         return Fraction(1) if self._dear else None
 
     def limited(self, value: Fraction) -> Fraction:
-        """A bound that was found without the features whose every change costs 1, as one for all features."""
+        """Return a bound that was found without the features whose every change costs 1, as one for all features."""
         return value if self.radius_limit is None else min(value, self.radius_limit)
 
     @cached_property
@@ -117,7 +118,7 @@ class VoteAware:
         return frozenset(c for c in self.touch.components if floors[c][1] >= 1)
 
     def items(self, levels: Ints, worth: Ints) -> Items:
-        """The gains of all features (or pixels) for this worth of the samples, with their costs."""
+        """Return the gains of all features (or pixels) for this worth of the samples, with their costs."""
         moves, component = len(self.touch.moves), self.scheme.component
         gains = {c: np.zeros((int((component == c).sum()), moves), np.int64) for c in self.touch.components}
         filled = dict.fromkeys(gains, 0)

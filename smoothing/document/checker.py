@@ -4,7 +4,7 @@
 
 CERTIFICATE is the document of one image, FACTS what its scheme shares with all images (design rows, offsets, costs),
 VOTES the raw votes (one or two bytes each, little-endian; for a run-off packed rankings, four bytes each), LEVELS the
-raw image (four bytes a level, little-endian).
+raw image (four bytes per level, little-endian).
 Every line printed is a claim that was recomputed; a line that starts with "on trust" was not. Exit code 0: the
 certificate holds; 1: it does not, or cannot be checked.
 
@@ -63,7 +63,7 @@ def refuse(number: str) -> None:
 
 
 def fraction(text: str) -> Fraction:
-    """An exact number; no exponents, with which a short text could name a number that fills the memory.
+    """Return an exact number; no exponents, with which a short text could name a number that fills the memory.
 
     >>> fraction("3/8"), fraction("1e9")
     Traceback (most recent call last):
@@ -76,7 +76,7 @@ def fraction(text: str) -> Fraction:
 
 
 def integers(data: bytes, size: int) -> list[int]:
-    """Unsigned little-endian integers of `size` bytes each.
+    """Return unsigned little-endian integers of `size` bytes each.
 
     >>> integers(bytes([1, 0, 2, 1]), 2)
     ok: 4 bytes are whole numbers of 2 bytes
@@ -90,7 +90,7 @@ def integers(data: bytes, size: int) -> list[int]:
 
 
 def power(text: str) -> tuple[Fraction, Fraction] | None:
-    """(p, factor) if the text of g is factor * z**p, or a step (p = 0); None for any other formula.
+    """Return (p, factor) if the text of g is factor * z**p, or a step (p = 0); None for any other formula.
 
     >>> power("z**(1/2)/18"), power("sign(z)/4"), power("tanh(z)")
     ((Fraction(1, 2), Fraction(1, 18)), (Fraction(0, 1), Fraction(1, 4)), None)
@@ -107,7 +107,7 @@ def power(text: str) -> tuple[Fraction, Fraction] | None:
 
 
 def floors(text: str, scale: int, q: int) -> list[int] | None:
-    """floor(scale * g(k/q)), k = 0..q, in integers, where g is a power or a table; None otherwise.
+    """Return floor(scale * g(k/q)), k = 0..q, in integers, where g is a power or a table; None otherwise.
 
     >>> floors("z**(1/2)/2", 10, 4), floors("[0, 1/2, 3/4]", 10, 2), floors("Min(2*z, 1)", 10, 4)
     ([0, 2, 3, 4, 5], [0, 5, 7], [0, 5, 10, 10, 10])
@@ -129,7 +129,7 @@ def floors(text: str, scale: int, q: int) -> list[int] | None:
 
 
 def root(value: int, degree: int) -> int:
-    """The largest integer whose power of that degree is at most `value`.
+    """Return the largest integer whose power of that degree is at most `value`.
 
     >>> root(26, 3), root(27, 3)
     (2, 3)
@@ -142,7 +142,7 @@ def root(value: int, degree: int) -> int:
 
 
 def fingerprint(facts: dict[str, Any]) -> str:
-    """sha256 of all facts but the fingerprint itself, as JSON with sorted keys and without spaces.
+    """Return sha256 of all facts but the fingerprint itself, as JSON with sorted keys and without spaces.
 
     >>> fingerprint({"q": 2, "scheme_fingerprint": ""})[:16]
     'f39fb134398474c0'
@@ -152,7 +152,8 @@ def fingerprint(facts: dict[str, Any]) -> str:
 
 
 def listed(facts: dict[str, Any], component: int) -> list[Any]:
-    """The divider gaps of every finite outcome of a component; of a periodic one, all offsets of each width in turn.
+    """Return the divider gaps of every finite outcome of a component; of a periodic one, all offsets of each width in
+    turn.
 
     >>> [list(row) for row in listed({"q": 3, "widths": [[[1, 1], [2, 1]]]}, 0)]
     [[1, 2, 3], [1, 3], [2]]
@@ -201,8 +202,8 @@ def check_design(facts: dict[str, Any]) -> None:
     ok: no pair of levels is separated by more than 4 * (z/2) outcomes
     """
     q, budget, scale = facts["q"], facts["budget"], facts["scale"]
-    if min(q, budget, scale, *facts["shape"]) < 1:
-        raise Rejected("q, the budget, the scale and the shape are positive")
+    if not all(1 <= number < 1 << 64 for number in (q, budget, scale, *facts["shape"])):
+        raise Rejected("q, the budget, the scale and the shape are positive, and below 2**64")
     lists = facts["rows"] if facts["widths"] is None else facts["widths"]
     for component, (text, rows, costs) in enumerate(zip(facts["metric"], lists, facts["costs"], strict=True)):
         if len(costs) != q + 1:
@@ -237,7 +238,7 @@ def check_design(facts: dict[str, Any]) -> None:
 
 
 def components(facts: dict[str, Any]) -> list[int]:
-    """The component of the metric that each feature belongs to.
+    """Return the component of the metric that each feature belongs to.
 
     >>> components({"shape": [2, 2], "groups": [1, 0], "metric": ["z", "0"]})
     [1, 1, 0, 0]
@@ -250,7 +251,7 @@ def components(facts: dict[str, Any]) -> list[int]:
 
 
 def check_coupling(facts: dict[str, Any]) -> list[int]:
-    """The weights of the samples. A feature meets every outcome of its list once, or with its weight.
+    """Return the weights of the samples. A feature meets every outcome of its list once, or with its weight.
 
     >>> facts = {"coupling": "global", "budget": 5, "widths": [[[1, 1], [2, 1]]], "weights": [1, 1, 1, 2]}
     >>> check_coupling(facts | {"samples": [[1, 0], [2, 0], [2, 1], [0, 0]]})
@@ -298,12 +299,12 @@ class Moves:
         self.reach: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
 
     def brings(self, feature: int) -> list[int]:
-        """The worth of the samples in which the feature uses each finite outcome of its component."""
+        """Return the worth of the samples in which the feature uses each finite outcome of its component."""
         late = self.facts["budget"] - self.facts["offsets"][feature % self.sites]
         return [self.doubled[position + late] for position in self.facts["positions"][self.component[feature]]]
 
     def gains(self, feature: int) -> list[int]:
-        """The largest gain of moving by at most k = 0..q levels, up or down."""
+        """Return the largest gain of moving by at most k = 0..q levels, up or down."""
         q, key = self.facts["q"], (self.component[feature], self.levels[feature])
         if key not in self.reach:
             up, down = [], []
@@ -325,7 +326,7 @@ class Moves:
         return [max(pair) for pair in zip(*both, strict=True)]
 
     def evaluate(self, m: int, threat: str, below: bool = False) -> tuple[int, int]:
-        """(sum over items of max(0, m*gain - cost), all attainable gain); an item is a feature, or a pixel.
+        """Return (sum over items of max(0, m*gain - cost), all attainable gain); an item is a feature, or a pixel.
 
         If all points of the ball are nearer than 1 (`below`), no feature changes whose every change costs 1."""
         apart, most = [0] * self.sites, [0] * self.sites
@@ -344,8 +345,8 @@ class Moves:
 
 
 def unpack(codes: list[int], classes: int) -> tuple[list[list[int]], list[int]]:
-    """(ranks, votes) of packed rankings. ranks[t][a] < ranks[t][b]: sample t surely prefers a to b; a vote is the first
-    place, or `classes` if it is unsure.
+    """Return (ranks, votes) of packed rankings. ranks[t][a] < ranks[t][b]: sample t surely prefers a to b; a vote is
+    the first place, or `classes` if it is unsure.
 
     A code is the number of the ordered choice of the first places (mixed radix, each digit counting the smaller classes
     that are left) and then one bit for every gap between neighbours, set if they are too close to call; the last bit
@@ -404,11 +405,11 @@ class Races:
         self.winner = a if self.prefer(a, b) >= self.prefer(b, a) else b
 
     def prefer(self, a: int, b: int) -> int:
-        """The weight of the samples that surely prefer a to b."""
+        """Return the weight of the samples that surely prefer a to b."""
         return sum(w for ranks, w in zip(self.ranks, self.weights, strict=True) if ranks[a] < ranks[b])
 
     def need(self, race: tuple[str, int, int]) -> int:
-        """How much must be gained before the race can be won."""
+        """Return how much must be gained before the race can be won."""
         (kind, a, k), c, s = race, self.winner, self.counts
         if kind == "overtake":
             return s[a] - s[k] - self.unsure + (a < k)
@@ -417,7 +418,7 @@ class Races:
         return 2 * self.prefer(c, k) - sum(self.weights) + (c < k)
 
     def worth(self, race: tuple[str, int, int]) -> list[int]:
-        """What each sample brings at most if it changes."""
+        """Return what each sample brings at most if it changes."""
         (kind, a, k), c = race, self.winner
         if kind == "duel":
             return [2 * w * (ranks[c] < ranks[k]) for ranks, w in zip(self.ranks, self.weights, strict=True)]
@@ -425,7 +426,7 @@ class Races:
         return [w * most.get(vote, 1) for vote, w in zip(self.votes, self.weights, strict=True)]
 
     def events(self) -> list[list[tuple[str, int, int]]]:
-        """Every way to lose, with races that all have to be won for it."""
+        """Return every way to lose, with races that all have to be won for it."""
         c, rivals = self.winner, [k for k in range(self.classes) if k != self.winner]
         finals = [[("duel", c, k), *(("overtake", j, k) for j in rivals if j != k)] for k in rivals]
         pairs = [(k, m) for k in rivals for m in rivals if k < m]
@@ -499,14 +500,15 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
     votes, levels = integers(votes_data, size), integers(levels_data, 4)
     rule = document.get("rule", "plurality")
     demand(rule in ("plurality", "runoff"), f"the class is that of a {rule}")
+    demand(len(document["counts"]) == classes, f"{classes} classes have a count")
     runoff = rule == "runoff"
     ranks: list[list[int]] = []
     if runoff:
         demand(size == 4 and classes >= 2, "a run-off has rankings of four bytes")
         ranks, votes = unpack(votes, classes)
-    demand(
-        len(levels) == len(components(facts)) and max(levels) <= facts["q"], "the image has the shape and levels meant"
-    )
+    sides = facts["shape"]  # compared before anything of that size is made
+    demand(min(sides) >= 1 and len(levels) == prod(sides), f"{len(levels)} levels make an image of shape {sides}")
+    demand(len(levels) == len(components(facts)) and max(levels) <= facts["q"], f"levels are 0..{facts['q']}")
     check_design(facts)
     samples = facts["weights"] if facts["coupling"] == "global" else range(facts["budget"])
     demand(len(votes) == len(samples), f"{len(votes)} votes, all there are")
@@ -566,7 +568,7 @@ def check(document: dict[str, Any], facts_text: str, votes_data: bytes, levels_d
 
 
 def main(arguments: list[str]) -> int:
-    """The command line; the exit code.
+    """Return the command line; the exit code.
 
     >>> main(["certificate.json", "facts.json", "no votes", "no levels"])
     REJECTED FileNotFoundError: [Errno 2] No such file or directory: 'certificate.json'

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def scheme_facts(scheme: Scheme) -> str:
-    """What the certificates of all images under a scheme share, as JSON text: the checker's second file.
+    """Return what the certificates of all images under a scheme share, as JSON text: the checker's second file.
 
     The outcomes, their positions in the arranged lists, the offset of every site and the costs floor(scale * g(k/q)),
     with the fingerprint that is computed from them (`smoothing.scheme.facts`). For couplings that are not cyclic the
@@ -43,7 +43,7 @@ def scheme_facts(scheme: Scheme) -> str:
 def certificate_document(
     certificate: Certificate, votes: ArrayLike, levels: ArrayLike, scheme: Scheme, *, classes: int, shared: str
 ) -> str:
-    """The certificate of one image as JSON text; `shared` is `scheme_facts(scheme)`, made once for all images.
+    """Return the certificate of one image as JSON text; `shared` is `scheme_facts(scheme)`, made once for all images.
 
     The checker reads it with the facts and the files of `vote_bytes(votes)` and `level_bytes(levels)`. For a run-off
     the `votes` are the packed rankings.
@@ -95,7 +95,8 @@ def certificate_document(
 
 
 def vote_bytes(votes: ArrayLike) -> bytes:
-    """The votes as the checker reads them: little-endian, one or two bytes each; packed rankings, four bytes each.
+    """Return the votes as the checker reads them: little-endian, one or two bytes each; packed rankings, four bytes
+    each.
 
     >>> vote_bytes(np.array([1, 0, 255], dtype=np.uint8))
     b'\\x01\\x00\\xff'
@@ -105,7 +106,7 @@ def vote_bytes(votes: ArrayLike) -> bytes:
 
 
 def level_bytes(levels: ArrayLike) -> bytes:
-    """The image as the checker reads it: four bytes a level, little-endian, in C order.
+    """Return the image as the checker reads it: four bytes per level, little-endian, in C order.
 
     >>> level_bytes([1, 2])
     b'\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00'

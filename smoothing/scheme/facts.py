@@ -21,7 +21,7 @@ FORMAT = "ecm-facts/2"
 
 
 def cost_scale(total: int) -> int:
-    """Denominator of the costs: fine enough for a multiplier of about 1/(2 * total) to have 24 bits.
+    """Return denominator of the costs: fine enough for a multiplier of about 1/(2 * total) to have 24 bits.
 
     >>> cost_scale(2304) == 2**40
     True
@@ -30,7 +30,7 @@ def cost_scale(total: int) -> int:
 
 
 def facts_of(scheme: Scheme) -> dict[str, Any]:
-    """Everything about the scheme that a certificate depends on.
+    """Return everything about the scheme that a certificate depends on.
 
     - `rows`: the divider gaps of every finite outcome, by component; for periodic designs `widths` instead, pairs of a
       width in levels and how often its full set of offsets stands in the list;
@@ -71,7 +71,7 @@ def facts_of(scheme: Scheme) -> dict[str, Any]:
 
 
 def fingerprint_of(facts: dict[str, Any]) -> str:
-    """sha256 (hex) of the facts as canonical JSON: keys sorted, no spaces.
+    """Return sha256 (hex) of the facts as canonical JSON: keys sorted, no spaces.
 
     >>> from smoothing import Scheme
     >>> scheme = Scheme.l1(2, shape=(3,), q=4)
@@ -82,7 +82,7 @@ def fingerprint_of(facts: dict[str, Any]) -> str:
 
 
 def finite_positions(scheme: Scheme) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-    """Where in its component's arranged list each finite outcome stands, by outcome."""
+    """Return where in its component's arranged list each finite outcome stands, by outcome."""
     found = []
     for entries, part in zip(scheme.lists, scheme.design.outcomes, strict=True):
         places = np.flatnonzero(entries < part.finite)
@@ -91,13 +91,13 @@ def finite_positions(scheme: Scheme) -> list[np.ndarray[Any, np.dtype[np.int64]]
 
 
 def _samples(scheme: Scheme) -> list[list[int]]:
-    """(width, phase) of every sample of the global coupling; (0, 0) is the one without dividers."""
+    """Return (width, phase) of every sample of the global coupling; (0, 0) is the one without dividers."""
     width, phase, start, _ = scheme.combs
     shown = start < scheme.design.outcomes[0].finite
     return np.stack([np.where(shown, width, 0), phase], axis=1).tolist()  # type: ignore[no-any-return]
 
 
 def _permutations(scheme: Scheme) -> dict[str, Any]:
-    """What determines all sites' permutations: NumPy has frozen that generator's stream. They themselves are too many
-    to be listed, and no radius that the checker computes depends on them."""
+    """Return what determines all sites' permutations: NumPy has frozen that generator's stream. They themselves are too
+    many to be listed, and no radius that the checker computes depends on them."""
     return {"seed": scheme.seed, "of_site": "numpy.random.RandomState([seed, 2, site]).permutation(budget)"}

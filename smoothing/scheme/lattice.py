@@ -42,14 +42,17 @@ class Grid:
 
     @classmethod
     def of(cls, shape: tuple[int, ...], pixel: bool = False) -> Grid:
-        """Three axes and more are channels and places, two are a map, one is a table; a pixel has no channels."""
+        """Return the grid of a shape: three or more axes are channels and places, two are a map, one is a table.
+
+        With `pixel`, the channels do not count.
+        """
         if pixel:
             return cls(1, shape[1:])
         return cls(1, shape) if len(shape) <= 2 else cls(shape[0], shape[1:])
 
     def form(self, steps: Sequence[int], modulus: int) -> Ints:
-        """The linear form with these steps, one for the channel and one an axis, modulo `modulus`, of every feature in
-        C,H,W order."""
+        """Return the linear form with these steps, one for the channel and one an axis, modulo `modulus`, of every
+        feature in C,H,W order."""
         total = np.zeros((1,) * (1 + len(self.places)), dtype=np.int64)
         for axis, (size, step) in enumerate(zip((self.channels, *self.places), steps, strict=True)):
             view = [1] * total.ndim
@@ -78,11 +81,11 @@ class Lattice:
     across: int
 
     def class_of(self, grid: Grid) -> Ints:
-        """The class of every feature, [features]."""
+        """Return the class of every feature, [features]."""
         return grid.form((self.channel, *self.steps), self.classes)
 
     def offsets(self, grid: Grid, budget: int) -> Ints:
-        """The offset of every feature, [features] in 0..budget-1.
+        """Return the offset of every feature, [features] in 0..budget-1.
 
         Inner parts follow the additive low-discrepancy sequence of the generalised golden ratio (Roberts 2018), so that
         every neighbourhood has all of them in equal proportion.
@@ -93,13 +96,14 @@ class Lattice:
         return inner * self.classes + self.class_of(grid)
 
     def slots(self, budget: int) -> Ints:
-        """The entries of a list that may be finite, in order."""
+        """Return the entries of a list that may be finite, in order."""
         rounds = np.arange(budget // self.classes, dtype=np.int64)[:, None] * self.classes
         return (rounds + np.arange(self.width)).ravel()
 
 
 def class_count(budget: int, finite: int) -> tuple[int, int]:
-    """(K, width): K divides the budget, and when `width` of K classes are shown at a time, few entries are wasted.
+    """Return (K, width): K divides the budget, and when `width` of K classes are shown at a time, few entries are
+    wasted.
 
     The width is the least possible, then K the largest. With alpha = 1/g(1) an integer and B a multiple of it, K is
     alpha and the width is 1.
@@ -121,7 +125,7 @@ def class_count(budget: int, finite: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def find_lattice(grid: Grid, classes: int, width: int) -> Lattice:
-    """The linear form whose classes keep features shown together as far apart as possible.
+    """Return the linear form whose classes keep features shown together as far apart as possible.
 
     A table has no geometry: its columns are dealt to the classes as evenly as possible. Otherwise the search compares,
     in this order: the distance within a channel, the distance across channels, how evenly the classes are filled, and
@@ -145,7 +149,7 @@ def find_lattice(grid: Grid, classes: int, width: int) -> Lattice:
 
 
 def _forms(axes: int, classes: int) -> Ints:
-    """Candidates [n, axes], in lexicographic order: all forms if they are few, else those of Korobov's kind,
+    """Return candidates [n, axes], in lexicographic order: all forms if they are few, else those of Korobov's kind,
     (a, a*g, a*g**2, ...), for evenly chosen a and g."""
     if classes**axes <= _CANDIDATES:
         return np.ascontiguousarray(np.indices((classes,) * axes).reshape(axes, -1).T, dtype=np.int64)
@@ -158,7 +162,7 @@ def _forms(axes: int, classes: int) -> Ints:
 
 
 def _vectors(places: tuple[int, ...], radius: int) -> Ints:
-    """Differences between two places within the radius, one of v and -v, nearest first, without 0."""
+    """Return differences between two places within the radius, one of v and -v, nearest first, without 0."""
     ranges = [range(-min(n - 1, radius), min(n - 1, radius) + 1) for n in places]
     half = [v for v in product(*ranges) if v > (0,) * len(places) and sum(a * a for a in v) <= radius**2]
     ordered = sorted(half, key=lambda v: (sum(a * a for a in v), v))
@@ -166,7 +170,7 @@ def _vectors(places: tuple[int, ...], radius: int) -> Ints:
 
 
 def _reach(axes: int, classes: int, width: int) -> int:
-    """A radius beyond which no lattice of that density has its shortest vector (Minkowski), or `_FAR`."""
+    """Return a radius beyond which no lattice of that density has its shortest vector (Minkowski), or `_FAR`."""
     radius = 1
     while radius < _FAR and width * radius**axes < classes * 2**axes:
         radius += 1
@@ -174,7 +178,7 @@ def _reach(axes: int, classes: int, width: int) -> int:
 
 
 def _furthest(forms: Ints, grid: Grid, classes: int, width: int) -> tuple[Ints, int]:
-    """The forms with the largest distance within a channel, and that distance, squared."""
+    """Return the forms with the largest distance within a channel, and that distance, squared."""
     for vector in _vectors(grid.places, _reach(len(grid.places), classes, width)):
         apart = _apart(forms @ vector, classes, width)
         if not apart.any():
@@ -184,7 +188,7 @@ def _furthest(forms: Ints, grid: Grid, classes: int, width: int) -> tuple[Ints, 
 
 
 def _apart(residues: Ints, classes: int, width: int) -> NDArray[np.bool_]:
-    """Whether features whose classes differ by the residue are never shown together."""
+    """Return whether features whose classes differ by the residue are never shown together."""
     circular = residues % classes
     return np.asarray((circular >= width) & (circular <= classes - width))
 
@@ -220,8 +224,8 @@ _UNIT = 1 << 32
 
 
 def _golden(axes: int) -> tuple[int, ...]:
-    """The fractions 1/x, 1/x**2, ... of the root x > 1 of x**(axes+1) = x + 1, in units of 2**-32 and rounded down,
-    the largest for the last axis."""
+    """Return the fractions 1/x, 1/x**2, ... of the root x > 1 of x**(axes+1) = x + 1, in units of 2**-32 and rounded
+    down, the largest for the last axis."""
     unit = 1 << 64
     low, high = unit, 2 * unit
     while high - low > 1:
@@ -231,8 +235,8 @@ def _golden(axes: int) -> tuple[int, ...]:
 
 
 def stride_order(length: int) -> Ints:
-    """0..length-1 in steps of about length/golden ratio, coprime to the length: every beginning visits all residues
-    modulo every divisor of the length evenly.
+    """Return 0..length-1 in steps of about length/golden ratio, coprime to the length: every beginning visits all
+    residues modulo every divisor of the length evenly.
 
     >>> stride_order(10).tolist()
     [0, 7, 4, 1, 8, 5, 2, 9, 6, 3]

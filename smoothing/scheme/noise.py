@@ -85,27 +85,28 @@ class Noise:
         return max(1, self.memory // (self.scheme.features * self._planes * number))
 
     def bounds(self, x: Tensor, samples: Sequence[int] | Tensor) -> tuple[Tensor, Tensor]:
-        """(lower, upper) in half-steps, int32 [N, S, *shape], of every level in `x` [N, *shape] at every sample."""
+        """Return (lower, upper) in half-steps, int32 [N, S, *shape], of every level in `x` [N, *shape] at every
+        sample."""
         cells = self._cells_of(self._flat(x)[:, None] + self._rows(self.indices(samples)))
         lower, upper = (_look(self._ends, cells + end * self._cells) for end in (0, 1))
         return _split(lower, self.scheme.shape), _split(upper, self.scheme.shape)
 
     def inputs(self, x: Tensor, samples: Sequence[int] | Tensor, channels_last: bool = False) -> Tensor:
-        """What the network reads, float32 [N, S, planes * shape[0], *shape[1:]] in [0,1], at every sample.
+        """Return what the network reads, float32 [N, S, planes * shape[0], *shape[1:]] in [0,1], at every sample.
 
         With `channels_last` the same numbers, stored with the channels innermost (for shapes of three axes).
         """
         return self._shown_at(self._flat(x)[:, None], self.indices(samples), channels_last)
 
     def paired(self, x: Tensor, samples: Sequence[int] | Tensor, channels_last: bool = False) -> Tensor:
-        """As `inputs`, but image n at its own `samples[n]`, for training: float32 [N, planes * shape[0], ...]."""
+        """Show image n at its own sample `samples[n]`, for training: float32 [N, planes * shape[0], ...]."""
         flat, wanted = self._flat(x), self.indices(samples)
         if len(flat) != len(wanted):
-            raise InputError(f"{len(wanted)} samples for {len(flat)} images: paired takes one sample an image")
+            raise InputError(f"{len(wanted)} samples for {len(flat)} images: paired takes one sample per image")
         return self._shown_at(flat, wanted, channels_last)
 
     def indices(self, samples: Sequence[int] | Tensor) -> Tensor:
-        """Sample numbers on the device: those of a sequence are checked, a tensor is taken at its word."""
+        """Return sample numbers on the device: those of a sequence are checked, a tensor is taken at its word."""
         if isinstance(samples, Tensor):
             return samples.to(self.device)
         chosen = np.asarray(samples, dtype=np.int64)
@@ -114,7 +115,7 @@ class Noise:
         return self._on(chosen)
 
     def _shown_at(self, flat: Tensor, samples: Tensor, channels_last: bool) -> Tensor:
-        """Planes [..., planes * C, ...] of levels [N, (1,) features] at samples [S]."""
+        """Return planes [..., planes * C, ...] of levels [N, (1,) features] at samples [S]."""
         feature, plane = self._storage[channels_last]
         rows = self._rows(samples, feature)
         if self._keys is None:
@@ -128,7 +129,7 @@ class Noise:
         return _split(shown, (c * self._planes, *rest))
 
     def _stored(self, channels_last: bool) -> tuple[Tensor, Tensor]:
-        """Feature and first cell of the plane of every number a network reads, in the order of storage."""
+        """Return feature and first cell of the plane of every number a network reads, in the order of storage."""
         feature = np.tile(np.arange(self.scheme.features), (self._planes, 1))
         plane = np.repeat(np.arange(self._planes) * self._cells, self.scheme.features)
         if channels_last and len(self.scheme.shape) == 3:
@@ -178,13 +179,13 @@ def _look(table: Tensor, index: Tensor) -> Tensor:
 
 
 def _split(flat: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """The last axis as axes of those sizes."""
+    """Return the last axis as axes of those sizes."""
     return flat.reshape(flat.shape[:-1] + sizes)
 
 
 def _cells(outcomes: Sequence[Outcomes]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(key, lower, upper) of every bin of every row: bin [2e-1, ..] of row r has the key r*(q+2) + e, its first level,
-    and the keys of all rows together are increasing, so one bisection finds row and bin at once."""
+    """Return (key, lower, upper) of every bin of every row: bin [2e-1, ..] of row r has the key r*(q+2) + e, its first
+    level, and the keys of all rows together are increasing, so one bisection finds row and bin at once."""
     q = outcomes[0].q
     keys, lower, upper = [], [], []
     row = 0

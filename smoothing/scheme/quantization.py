@@ -16,7 +16,7 @@ Images = Tensor | NDArray[np.generic]
 
 
 def levels(x: Images, q: int, shape: tuple[int, ...]) -> Tensor:
-    """The batch `x` [N, *shape] as int32 levels 0..q on its device, or an `InputError` that says what is wrong.
+    """Return the batch `x` [N, *shape] as int32 levels 0..q on its device, or an `InputError` that says what is wrong.
 
     Integers are levels. Floats must be v/q exactly, as float32 or float64 render it (torchvision's `ToTensor` does):
     a certificate speaks of the levels, so rounding is left to an explicit `quantize`.
@@ -39,7 +39,8 @@ def levels(x: Images, q: int, shape: tuple[int, ...]) -> Tensor:
 
 
 def quantize(x: Images, q: int = 255) -> Tensor:
-    """The nearest levels of floats in [0,1] (ties to even), int32. The certificates then hold around the rounded image.
+    """Return the nearest levels of floats in [0,1] (ties to even), int32. The certificates then hold around the rounded
+    image.
 
     >>> quantize(torch.tensor([[0.1, 0.5]]), q=4)
     tensor([[0, 2]], dtype=torch.int32)
@@ -52,7 +53,7 @@ def quantize(x: Images, q: int = 255) -> Tensor:
 
 
 def digest(image: Images) -> str:
-    """sha256 (hex) of one image's levels: its shape as text, then the levels as little-endian 32-bit integers.
+    """Return sha256 (hex) of one image's levels: its shape as text, then the levels as little-endian 32-bit integers.
 
     >>> digest(torch.tensor([0, 255], dtype=torch.uint8)) == digest(torch.tensor([0, 255]))
     True
@@ -88,7 +89,7 @@ def _tensor(x: Images) -> Tensor:
     try:
         array = np.ascontiguousarray(x)
     except ValueError as error:
-        raise InputError(f"the input is no array ({error}): give images of one shape") from error
+        raise InputError(f"the input is not an array ({error}): give images of one shape") from error
     if array.dtype.kind not in "biuf":
         raise InputError(f"an array of dtype {array.dtype}: give integer levels, or float32/float64 values in [0,1]")
     if array.dtype == np.uint64:

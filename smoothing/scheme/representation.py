@@ -40,7 +40,7 @@ PLANES: Mapping[Representation, tuple[Plane, ...]] = MappingProxyType(
 
 
 def channels(representation: Representation, c: int) -> int:
-    """How many input channels (or columns) a network needs for inputs with `c` of them.
+    """Return how many input channels (or columns) a network needs for inputs with `c` of them.
 
     >>> channels("upper_lower", 3), channels("center", 3)
     (6, 3)
@@ -49,7 +49,7 @@ def channels(representation: Representation, c: int) -> int:
 
 
 def planes(representation: Representation, lower: ArrayLike, upper: ArrayLike, q: int) -> NDArray[np.float32]:
-    """The planes of bins given by their ends in half-steps (0..2q), [planes, ...], float32 in [0,1].
+    """Return the planes of bins given by their ends in half-steps (0..2q), [planes, ...], float32 in [0,1].
 
     `center_center` shows the center twice: the same network size as `upper_lower` with half the information.
 

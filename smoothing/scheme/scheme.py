@@ -53,7 +53,7 @@ def _one_of(literal: Any) -> Any:
 
 @attrs.frozen(slots=False)
 class Scheme:
-    """Which outcome every feature uses at every sample, and how the network is shown the result.
+    """A scheme of noise: which outcome each feature uses at each sample, and how the network sees the result.
 
     A *sample* t is one evaluation of the base classifier, t = 0..`samples`-1; with `weights` None every sample counts
     once and there are B = `design.budget` of them. A *site* is what owns an offset: a feature, or with `pixel` all
@@ -134,7 +134,7 @@ class Scheme:
 
     @classmethod
     def l1(cls, alpha: Exact, shape: tuple[int, ...], q: int = 255, **choices: Any) -> Scheme:
-        """Fixed Lambda: the design of d = ||x - y||_1 / alpha. `choices` are the other fields of a scheme.
+        """Return the scheme of d = ||x - y||_1 / alpha, with a fixed Lambda; `choices` are its other fields.
 
         For alpha >= 1 these are width 1 with all its q offsets, and B - q outcomes without a divider, B = alpha*q; for
         alpha < 1 (where g = Min(z/alpha, 1)) width alpha with all its B = alpha*q offsets. If alpha*q is not an
@@ -174,12 +174,12 @@ class Scheme:
 
     @property
     def features(self) -> int:
-        """How many numbers an input has."""
+        """Number of features of an input."""
         return math.prod(self.shape)
 
     @property
     def sites(self) -> int:
-        """How many offsets (or permutations) are drawn: one a feature, or one a pixel."""
+        """Number of offsets (or permutations): one per feature, or one per pixel."""
         return self.features // self.shape[0] if self.pixel else self.features
 
     @cached_property
@@ -203,7 +203,7 @@ class Scheme:
         return tuple(find_lattice(grid, *class_count(self.total, outcomes.finite)) for outcomes in self.design.outcomes)
 
     def lattice(self, component: int = 0) -> Lattice:
-        """How the features of a component are shown in turn by the spread coupling.
+        """Return how the features of a component are shown in turn by the spread coupling.
 
         >>> from ecm import ECM
         >>> Scheme(ECM.l0(18).design(18), (3, 32, 32)).lattice()
@@ -224,7 +224,7 @@ class Scheme:
 
     @cached_property
     def shown(self) -> Ints:
-        """How many features have a divider at each sample, [samples] (of a cyclic coupling)."""
+        """Number of features that have a divider at each sample, [samples] (of a cyclic coupling)."""
         total = np.zeros(self.total)
         for component, outcomes in enumerate(self.design.outcomes):
             # At sample t a feature uses position t + offset of the list: the sums over all features are a correlation.
@@ -243,7 +243,7 @@ class Scheme:
         return _fixed(np.stack([self._arranged(self.total, c) for c in range(len(self.design.outcomes))]))
 
     def _spread_list(self, component: int) -> Ints:
-        """Entry K*j + s, s < width, is finite as far as the outcomes reach; all others have no divider."""
+        """Return the list: entry K*j + s, s < width, is finite while outcomes remain; all others have no divider."""
         outcomes, lattice = self.design.outcomes[component], self._lattices[component]
         slots = lattice.slots(self.total)
         dividers = np.zeros(len(slots), dtype=np.int64)
@@ -285,7 +285,7 @@ class Scheme:
         return np.random.RandomState([self.seed, _ORDER_STREAM, component]).permutation(length).astype(np.int64)
 
     def permutation(self, site: int) -> Ints:
-        """The positions pi_site(0..B-1) of the `permutation` coupling."""
+        """Return the positions pi_site(0..B-1) of the `permutation` coupling."""
         stream = np.random.RandomState([self.seed, _PERMUTATION_STREAM, site])
         return stream.permutation(self.total).astype(np.int64)
 
@@ -310,7 +310,8 @@ class Scheme:
         return np.asarray(self.lists[component, position], dtype=np.int64)
 
     def rows(self, component: int = 0) -> tuple[Halves, Halves]:
-        """Lookup rows `level -> (lower, upper)` in half-steps, [finite + 1, q + 1] each; the last row is (0, 2q).
+        """Return lookup rows `level -> (lower, upper)` in half-steps, [finite + 1, q + 1] each; the last row is (0,
+        2q).
 
         >>> lower, upper = Scheme.l1(1, shape=(1,), q=2).rows()
         >>> lower.tolist(), upper.tolist()
@@ -328,7 +329,7 @@ class Scheme:
         return attrs.asdict(self, filter=lambda a, _: a.name != "design") | {"shape": list(self.shape)}
 
     def to_json(self) -> str:
-        """The scheme with its whole design, as JSON text."""
+        """Return the scheme with its whole design, as JSON text."""
         design = json.loads(self.design.to_json())
         return json.dumps({"format": FORMAT, **self._choices(), "design": design, "fingerprint": self.fingerprint})
 
@@ -354,8 +355,8 @@ class Scheme:
 
 
 def lookup_rows(outcomes: Outcomes) -> tuple[Halves, Halves]:
-    """`level -> (lower, upper)` of every finite outcome and, last, of the one without dividers. Half-steps: level v is
-    2v, the divider in gap e stands at 2e-1, the ends are 0 and 2q."""
+    """Return `level -> (lower, upper)` of every finite outcome and, last, of the one without dividers. Half-steps:
+    level v is 2v, the divider in gap e stands at 2e-1, the ends are 0 and 2q."""
     q, rows = outcomes.q, outcomes.finite
     lower = np.zeros((rows + 1, q + 1), dtype=np.int32)
     upper = np.full((rows + 1, q + 1), 2 * q, dtype=np.int32)
@@ -368,7 +369,7 @@ def lookup_rows(outcomes: Outcomes) -> tuple[Halves, Halves]:
 
 
 def _fixed(array: ArrayLike) -> Ints:
-    """A read-only int64 copy: a frozen object must not hand out its insides for writing."""
+    """Return a read-only int64 copy: a frozen object must not hand out its insides for writing."""
     fixed = np.array(array, dtype=np.int64)
     fixed.setflags(write=False)
     return fixed

@@ -59,17 +59,18 @@ class BruteForce:
         return int(self.shown.max()) + 1
 
     def votes(self, f: Ints, x: int) -> NDArray[np.uint8]:
-        """The votes at the point number x."""
+        """Return the votes at the point number x."""
         return f[self.shown[:, x]].astype(np.uint8)
 
     def worst(self, f: Ints, x: int, rival: int) -> Ints:
-        """The voting function that agrees with f on all that is shown at x, and gives everything else to the rival."""
+        """Return the voting function that agrees with f on all that is shown at x, and gives everything else to the
+        rival."""
         worst = np.full(self.inputs, rival, dtype=np.int64)
         worst[self.shown[:, x]] = f[self.shown[:, x]]
         return worst
 
     def predictions(self, f: Ints, classes: int, jitter: int) -> Ints:
-        """The smoothed class of every point when all unsure votes fall to the class `jitter`."""
+        """Return the smoothed class of every point when all unsure votes fall to the class `jitter`."""
         votes = np.where(f == UNSURE, jitter, f)[self.shown]
         weights = np.ones(len(votes), np.int64) if self.scheme.weights is None else self.scheme.weights
         counts = np.stack([weights @ (votes == k) for k in range(classes)])
@@ -78,23 +79,23 @@ class BruteForce:
     # ---- run-off: a ranking for every input -------------------------------------------------------------------------
 
     def rankings(self, ranks: Ints, x: int) -> Codes:
-        """The packed rankings at the point number x of a ranking function: for every input that can be shown the rank
-        of every class, [inputs, classes]; classes of one rank are too close to call."""
+        """Return the packed rankings at the point number x of a ranking function: for every input that can be shown the
+        rank of every class, [inputs, classes]; classes of one rank are too close to call."""
         here = ranks[self.shown[:, x]]
         order = np.argsort(here, axis=1, kind="stable")
         ranked = np.take_along_axis(here, order, axis=1)
         return pack_orders(order, ranked[:, 1:] == ranked[:, :-1])
 
     def worst_rankings(self, ranks: Ints, x: int, *orders: Ints) -> Ints:
-        """The ranking function that agrees with `ranks` on all that is shown at x, and has these orders (best first) by
-        turns everywhere else."""
+        """Return the ranking function that agrees with `ranks` on all that is shown at x, and has these orders (best
+        first) by turns everywhere else."""
         worst = np.stack([np.argsort(order) for order in orders])[np.arange(self.inputs) % len(orders)]
         worst[self.shown[:, x]] = ranks[self.shown[:, x]]
         return worst
 
     def runoff_predictions(self, ranks: Ints, jitter: Ints, points: Ints | Bools | None = None) -> Ints:
-        """The class of every point (or of these) by a run-off; classes of one rank are ordered as in `jitter`, best
-        first."""
+        """Return the class of every point (or of these) by a run-off; classes of one rank are ordered as in `jitter`,
+        best first."""
         shown, classes = self.shown if points is None else self.shown[:, points], ranks.shape[1]
         place = np.argsort(np.argsort(ranks * classes + np.argsort(jitter), axis=1), axis=1)
         weights = np.ones(self.scheme.samples, np.int64) if self.scheme.weights is None else self.scheme.weights
@@ -109,7 +110,7 @@ class BruteForce:
         return found
 
     def runoff_counterexample(self, certificate: Certificate, ranks: Ints, x: int) -> Ints | None:
-        """A point of the ball that gets another class by a run-off under some order of all near-ties, or None.
+        """Return a point of the ball that gets another class by a run-off under some order of all near-ties, or None.
 
         Orders that put the certified class last among near-ties do most against it."""
         inside, c = np.flatnonzero(self.inside(certificate, x)), certificate.prediction
@@ -124,7 +125,7 @@ class BruteForce:
     # ---- balls ------------------------------------------------------------------------------------------------------
 
     def inside(self, certificate: Certificate, x: int) -> Bools:
-        """Which points lie in the certified ball around the point x, [points]."""
+        """Return which points lie in the certified ball around the point x, [points]."""
         if certificate.radius is None or certificate.everywhere:
             return np.full(len(self.points), certificate.everywhere)
         scheme, gap = self.scheme, np.abs(self.points - self.points[x])
@@ -142,7 +143,7 @@ class BruteForce:
         return np.asarray(inside, dtype=np.bool_)
 
     def counterexample(self, certificate: Certificate, f: Ints, x: int, classes: int) -> Ints | None:
-        """A point of the ball that gets another class than the certified one under some jitter, or None."""
+        """Return a point of the ball that gets another class than the certified one under some jitter, or None."""
         inside = self.inside(certificate, x)
         for jitter in range(classes) if (f == UNSURE).any() else [0]:
             wrong = inside & (self.predictions(f, classes, jitter) != certificate.prediction)

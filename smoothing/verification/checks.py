@@ -41,7 +41,8 @@ COUNTED: tuple[Literal["paper", "integer", "runoff"], ...] = ("paper", "integer"
 
 
 def ends(gaps: Ints, q: int) -> tuple[Ints, Ints]:
-    """The bins of the levels 0..q by definition: from the last divider below (or 0) to the next above (or 2q)."""
+    """Return the bins of the levels 0..q by definition: from the last divider below (or 0) to the next above (or
+    2q)."""
     level, divider = np.arange(q + 1)[None, :], gaps[:, None]
     below = np.where(divider <= level, 2 * divider - 1, 0)
     above = np.where(divider > level, 2 * divider - 1, 2 * q)
@@ -150,7 +151,7 @@ def _require_lattice(name: str, scheme: Scheme) -> None:
 
 
 def _weighed(part: Any, ids: Ints, weights: Ints | None) -> Ints:
-    """The weight of each distinct row of dividers, in a canonical order, infinite outcomes first."""
+    """Return the weight of each distinct row of dividers, in a canonical order, infinite outcomes first."""
     rows = [tuple(row.tolist()) for row in part.rows()]
     total: dict[tuple[int, ...], int] = {}
     for place, i in enumerate(ids.tolist()):
@@ -160,7 +161,7 @@ def _weighed(part: Any, ids: Ints, weights: Ints | None) -> Ints:
 
 
 def _schemes(setting: Setting, shape: tuple[int, ...]) -> Iterator[tuple[str, Scheme]]:
-    """Every coupling and order that the metric allows, for inputs of that shape."""
+    """Yield every coupling and order that the metric allows, for inputs of that shape."""
     design = setting.design
     yield "spread", Scheme(design, shape, seed=setting.seed)
     yield "spread interleaved", Scheme(design, shape, order="interleaved", seed=setting.seed)
@@ -200,7 +201,7 @@ def _hypothesis(setting: Setting, run: Callable[[st.DataObject], None], share: f
 
 
 def _tally(base: Base, noise: Noise, x: Ints, classes: int) -> tuple[Ints, Ints]:
-    """Labels of all samples and weighted counts of one input."""
+    """Return labels of all samples and weighted counts of one input."""
     scheme = noise.scheme
     lower, upper = noise.bounds(torch.from_numpy(x)[None], range(scheme.samples))
     labels = base(lower[0].numpy(), upper[0].numpy())
@@ -240,7 +241,7 @@ def _lipschitz(setting: Setting) -> Evidence:
 
 
 def twin(setting: Setting) -> Setting:
-    """The same g on a grid small enough to enumerate."""
+    """Return the same g on a grid small enough to enumerate."""
     grid = setting.metric.grid
     q = 4 if grid is None else max(d for d in range(1, 6) if grid % d == 0)
     top = max(float(profile.values(q)[-1]) for profile in setting.metric.components)
@@ -330,8 +331,8 @@ def _runoff(setting: Setting) -> Evidence:
 
 
 def _ranking_function(data: st.DataObject, inputs: int, classes: int) -> Ints:
-    """The rank of every class (equal: too close to call) for every input that can be shown. Some class is often ahead;
-    or it has few first places, but is nowhere far behind, so that it is easily ousted and wins every duel."""
+    """Return the rank of every class (equal: too close to call) for every input that can be shown. Some class is often
+    ahead; or it has few first places, but is nowhere far behind, so that it is easily ousted and wins every duel."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     ahead = rng.permutation(classes) * data.draw(st.sampled_from([0.0, 0.1, 0.3, 1.0]))
     score = rng.random((inputs, classes)) - ahead
@@ -350,7 +351,8 @@ def _ranking_function(data: st.DataObject, inputs: int, classes: int) -> Ints:
 
 
 def _voting_function(data: st.DataObject, world: BruteForce) -> Ints:
-    """A class (or UNSURE) for every input that can be shown; mostly one class, so that something is certified."""
+    """Return a class (or UNSURE) for every input that can be shown; mostly one class, so that something is
+    certified."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     if data.draw(st.booleans()):  # two classes at random: ties, and margins of one vote
         return rng.permutation(CLASSES)[rng.integers(0, 2, world.inputs)].astype(np.int64)

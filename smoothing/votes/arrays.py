@@ -32,7 +32,7 @@ class FromArrays(nn.Module):
         self.classes = classes
 
     def forward(self, planes: Tensor) -> Tensor:
-        """Scores [n, classes] of inputs [n, 2 * shape[0], *shape[1:]] whose first half are the upper ends."""
+        """Return scores [n, classes] of inputs [n, 2 * shape[0], *shape[1:]] whose first half are the upper ends."""
         upper, lower = planes.cpu().chunk(2, dim=1)
         answer = np.asarray(self.function(np.ascontiguousarray(lower.numpy()), np.ascontiguousarray(upper.numpy())))
         if answer.shape == (len(planes),) and answer.dtype.kind in "iu":

@@ -32,7 +32,7 @@ from smoothing.votes.evaluation import Smoothed
 
 
 def cast(logits: Tensor, tolerance: float, unsure: int) -> Tensor:
-    """The vote of every row: its best class, or `unsure` if the second best is within the tolerance.
+    """Return the vote of every row: its best class, or `unsure` if the second best is within the tolerance.
 
     >>> cast(torch.tensor([[0.0, 2.0, 1.0], [1.0, 0.0, 0.9]]), 0.5, unsure=255).tolist()
     [1, 255]
@@ -43,7 +43,7 @@ def cast(logits: Tensor, tolerance: float, unsure: int) -> Tensor:
 
 
 def rank(logits: Tensor, tolerance: float) -> Tensor:
-    """The packed ranking of every row of logits; see `smoothing.Packing`.
+    """Return the packed ranking of every row of logits; see `smoothing.Packing`.
 
     >>> rank(torch.tensor([[0.1, 0.3, 2.0], [1.0, 1.0, 0.0]]), 0.5)
     tensor([21,  2])
@@ -90,12 +90,12 @@ class SmoothedClassifier(Smoothed):
             raise VoteError(f"tolerance = {tolerance}: the tolerance is 2*eta >= 0, in units of a logit")
 
     def votes(self, x: Images, samples: Sequence[int] | None = None, *, progress: bool = False) -> Votes:
-        """The votes of every image, [N, T] in sample order, or [N, len(samples)] of the given samples only."""
+        """Return the votes of every image, [N, T] in sample order, or [N, len(samples)] of the given samples only."""
         return self._cast(x, samples, self.tolerance, progress)
 
     def rankings(self, x: Images, samples: Sequence[int] | None = None, *, progress: bool = False) -> Codes:
-        """The packed rankings of every image, uint32 [N, T] in sample order: what every rule and certificate can be
-        computed from, the votes included (see `smoothing.Packing`).
+        """Return the packed rankings of every image, uint32 [N, T] in sample order: what every rule and certificate can
+        be computed from, the votes included (see `smoothing.Packing`).
 
         >>> smoothed = SmoothedClassifier(nn.Linear(6, 2), Scheme.l1(2, shape=(3,), q=4), classes=2)
         >>> x = torch.tensor([[0, 4, 2]])
@@ -116,7 +116,7 @@ class SmoothedClassifier(Smoothed):
     def _each(
         self, x: Images, samples: Sequence[int] | None, progress: bool, read: Callable[[Tensor], Tensor], size: int
     ) -> NDArray[Any]:
-        """What `read` makes of the logits of every sample, integers of so many bytes, [N, T]."""
+        """Return what `read` makes of the logits of every sample, integers of so many bytes, [N, T]."""
         batch = self.levels(x)
         width = self.scheme.samples if samples is None else len(samples)
         kept = torch.empty((len(batch), width), dtype={1: torch.uint8, 2: torch.int32, 4: torch.int64}[size])
@@ -130,7 +130,8 @@ class SmoothedClassifier(Smoothed):
         return kept.cpu().numpy()
 
     def counts(self, votes: Votes, samples: Sequence[int] | None = None) -> NDArray[np.int64]:
-        """The sure votes of each class, weighted, [N, classes], from votes [N, T] of all samples (or of the given)."""
+        """Return the sure votes of each class, weighted, [N, classes], from votes [N, T] of all samples (or of the
+        given)."""
         worth = self._weights if samples is None else self._weights[list(samples)]
         table = np.zeros((len(votes), self.classes), dtype=np.int64)
         for row, image in zip(table, votes, strict=True):
@@ -144,7 +145,7 @@ class SmoothedClassifier(Smoothed):
         return np.ones(self.scheme.samples, dtype=np.int64) if weights is None else weights
 
     def predict(self, x: Images, *, samples: int | None = None, progress: bool = False) -> NDArray[np.int64]:
-        """The class that wins by the rule, of every image, [N]; ties go to the smaller index.
+        """Return the class that wins by the rule, of every image, [N]; ties go to the smaller index.
 
         With `samples` only so many are evaluated, in an order that visits all of the input evenly: a cheap estimate of
         the smoothed class, without any guarantee.
@@ -160,13 +161,13 @@ class SmoothedClassifier(Smoothed):
         return np.asarray(self._shares(x, progress, chosen).argmax(axis=1), dtype=np.int64)
 
     def forward(self, x: Images) -> Tensor:
-        """Class shares [N, classes] that `predict` takes the largest of, float64: the division by B is the only
+        """Return class shares [N, classes] that `predict` takes the largest of, float64: the division by B is the only
         rounding. Of a plurality, the shares of the votes; of a run-off, those of the second round, in which all but
         the two finalists have none."""
         return torch.from_numpy(self._shares(x, False)).to(self.device).double() / self.scheme.total
 
     def _shares(self, x: Images, progress: bool, samples: Sequence[int] | None = None) -> NDArray[np.int64]:
-        """The weight for every class, [N, classes], in the round that decides."""
+        """Return the weight for every class, [N, classes], in the round that decides."""
         if self.rule == "plurality":
             return self.counts(self._cast(x, samples, 0.0, progress), samples)
         packing, codes = Packing.of(self.classes), self._rank(x, samples, 0.0, progress)
@@ -178,8 +179,11 @@ class SmoothedClassifier(Smoothed):
         return shares
 
     def preferences(self, x: Images, *, progress: bool = False) -> NDArray[np.int64]:
-        """For a run-off, [N, classes, classes]: entry [a, b] is the weight of the samples whose logit for a is above
-        that for b by more than the tolerance; where that is 0, ties go to the smaller index."""
+        """Return the preferences for a run-off, [N, classes, classes].
+
+        Entry [a, b] is the weight of the samples whose logit for a is above that for b by more than the tolerance; if
+        the tolerance is 0, ties go to the smaller index.
+        """
         batch = self.levels(x)
         worth = torch.tensor(self._weights, device=self.device)[:, None]
         table = torch.zeros((len(batch), self.classes, self.classes), dtype=torch.int64, device=self.device)

@@ -25,7 +25,7 @@ Counted = Literal["paper", "integer", "runoff"]
 
 @attrs.frozen
 class Decision:
-    """Whether the full vote would certify the image as wanted, and how many samples it took to know.
+    """The answer of an early stop: whether the full vote would certify the image, and how many samples that took.
 
     `prediction` is the certified class (None if not certified). After `decisive` of all `samples` the answer was
     fixed; `evaluated` were asked for, the chunk's rest included.
@@ -42,8 +42,8 @@ class Decision:
 
 
 def needed(scheme: Scheme, wanted: Wanted, certificate: Counted = "integer") -> int | None:
-    """The least need (see `Tally`) whose certificate is as wanted; None if not even a unanimous vote is enough. Of a
-    run-off, the least number of samples that must change before another class wins."""
+    """Return the least need (see `Tally`) whose certificate is as wanted; None if not even a unanimous vote is enough.
+    Of a run-off, the least number of samples that must change before another class wins."""
 
     def enough(need: int) -> bool:
         if certificate == "paper":
@@ -67,17 +67,17 @@ def needed(scheme: Scheme, wanted: Wanted, certificate: Counted = "integer") -> 
 
 
 class Voter(Protocol):
-    """What casts votes: a `SmoothedClassifier`."""
+    """Anything that casts votes, such as a `SmoothedClassifier`."""
 
     scheme: Scheme
 
     def votes(self, x: Any, samples: Sequence[int] | None = None) -> NDArray[np.unsignedinteger]:
-        """The votes of a batch at the given samples, [images, samples]."""
+        """Return the votes of a batch at the given samples, [images, samples]."""
         ...
 
 
 def vote_chunks(voter: Voter, image: Any, size: int = 256) -> Iterator[NDArray[np.unsignedinteger]]:
-    """The votes of one image, `size` samples at a time, each cast when it is asked for: the chunks of `decide`.
+    """Yield the votes of one image, `size` samples at a time, each cast when it is asked for: the chunks of `decide`.
 
     They come in the order of `asking_order`.
 
@@ -92,17 +92,18 @@ def vote_chunks(voter: Voter, image: Any, size: int = 256) -> Iterator[NDArray[n
 
 
 class Ranker(Protocol):
-    """What ranks the classes: a `SmoothedClassifier`."""
+    """Anything that ranks the classes, such as a `SmoothedClassifier`."""
 
     scheme: Scheme
 
     def rankings(self, x: Any, samples: Sequence[int] | None = None) -> Codes:
-        """The packed rankings of a batch at the given samples, [images, samples]."""
+        """Return the packed rankings of a batch at the given samples, [images, samples]."""
         ...
 
 
 def ranking_chunks(ranker: Ranker, image: Any, size: int = 256) -> Iterator[Codes]:
-    """The packed rankings of one image, `size` samples at a time, as `vote_chunks`: what `decide` asks of a run-off.
+    """Yield the packed rankings of one image, `size` samples at a time, as `vote_chunks`: what `decide` asks of a
+    run-off.
 
     >>> from smoothing import FromArrays, Scheme, SmoothedClassifier
     >>> bright = FromArrays(lambda lower, upper: ((lower + upper).mean(1) > 1).astype(int), classes=2)
@@ -123,7 +124,7 @@ def _chunks(scheme: Scheme, size: int) -> Iterator[list[int]]:
 
 
 def asking_order(scheme: Scheme) -> Ints:
-    """All samples in the order in which early stop and predictions from a few samples ask for them.
+    """Return all samples in the order in which early stop and predictions from a few samples ask for them.
 
     Any order is sound where all samples weigh the same. A spread coupling is asked in an order whose every beginning
     visits all classes of features evenly. With independent offsets, samples that show the fewest features come first:
@@ -152,7 +153,7 @@ def decide(
     certificate: Counted = "integer",
     label: int | None = None,
 ) -> Decision:
-    """Whether the certificate of the full vote is as wanted, from as few samples as can tell.
+    """Return whether the certificate of the full vote is as wanted, from as few samples as can tell.
 
     `chunks` yields the votes of all samples (see `vote_chunks`): each once, in any order, if all weigh the same; else
     0, 1, 2, ... No more are asked for than needed. `wanted` is a question to a certificate, true of every larger ball

@@ -74,12 +74,12 @@ class Smoothed(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the base is: the device of its first parameter, the CPU if it has none."""
+        """Device of the base: that of its first parameter, or the CPU if it has none."""
         return next((p.device for p in self.base.parameters()), torch.device("cpu"))
 
     @property
     def dtype(self) -> torch.dtype:
-        """In which precision the base computes: that of its first floating-point parameter, float32 if it has none."""
+        """Precision of the base: that of its first floating-point parameter, or float32 if it has none."""
         return next((p.dtype for p in self.base.parameters() if p.is_floating_point()), torch.float32)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Smoothed(nn.Module):
         return self._made
 
     def levels(self, x: Images) -> Tensor:
-        """`x` as levels 0..q on the base's device; see `smoothing.levels` for what is accepted."""
+        """Return `x` as levels 0..q on the base's device; see `smoothing.levels` for what is accepted."""
         return levels(x, self.scheme.q, self.scheme.shape).to(self.device)
 
     @property
@@ -115,14 +115,14 @@ class Smoothed(nn.Module):
         return self._copy
 
     def _mixes_rows(self, one: Tensor) -> bool:
-        """Whether the answer to an input plainly depends on what else is in the batch (by more than any precision could
-        move it), as it does with batch statistics."""
+        """Return whether the answer to an input plainly depends on what else is in the batch (by more than any
+        precision could move it), as it does with batch statistics."""
         alone = self.evaluate(torch.cat([one, one]), self.base)[0].double()
         among = self.evaluate(torch.cat([one, torch.zeros_like(one), torch.ones_like(one)]), self.base)[0].double()
         return bool((alone - among).abs().max() > _FAR * alone.abs().max())
 
     def _example(self) -> Tensor:
-        """A few inputs as the base gets them."""
+        """Return a few inputs as the base gets them."""
         some = np.random.RandomState(0).randint(self.scheme.q + 1, size=(1, *self.scheme.shape))
         last = self.scheme.samples - 1
         shown = self.noise.inputs(torch.from_numpy(some), [0, last // 2, last], self.channels_last).flatten(0, 1)
@@ -141,14 +141,15 @@ class Smoothed(nn.Module):
         return torch.get_num_threads() if prepared.pure and self.device.type == "cpu" else 1
 
     def _rows(self, prepared: Prepared) -> int:
-        """How many (image, sample) pairs one call gets."""
+        """Return how many (image, sample) pairs one call gets."""
         wanted = prepared.rows if self.batch_size is None else self.batch_size
         return max(1, min(wanted, self.noise.chunk // self._threads(prepared)))
 
     def outputs(
         self, x: Tensor, samples: Sequence[int] | None = None, progress: bool = False
     ) -> Iterator[tuple[slice, slice, Tensor]]:
-        """(images, samples, outputs [n, s, classes]) batch by batch, in order; the slices index `x` and `samples`.
+        """Yield (images, samples, outputs [n, s, classes]) batch by batch, in order; the slices index `x` and
+        `samples`.
 
         Batches depend on nothing but sizes, and the samples of an image are never mixed with half of another's.
         """
@@ -171,7 +172,8 @@ class Smoothed(nn.Module):
                 advance(result[-1].shape[0] * result[-1].shape[1])
 
     def evaluate(self, shown: Tensor, network: nn.Module | None = None) -> Tensor:
-        """The outputs [n, classes] of `network` (default: the prepared base) for inputs that the noise has made."""
+        """Return the outputs [n, classes] of `network` (default: the prepared base) for inputs that the noise has
+        made."""
         called = self.prepared.network if network is None else network
         with torch.inference_mode(), mixed(self.device, self.autocast):
             out = called(shown.to(self.dtype))

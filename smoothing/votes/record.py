@@ -22,7 +22,7 @@ from ecm.files import locked, replace_file, sync_folder
 from ecm.jsontext import JsonForm
 from ecm.progress import ProgressBar
 from smoothing.certificates import Codes, Packing, Tally, Votes, vote_dtype
-from smoothing.errors import InputError, RecordError
+from smoothing.errors import InputError, RecordError, VoteError
 from smoothing.scheme import Images, digest
 from smoothing.votes.arrays import FromArrays
 from smoothing.votes.classifier import SmoothedClassifier
@@ -53,7 +53,7 @@ def _tolerance(_: object, attribute: object, value: float) -> None:
 
 @attrs.frozen
 class Header:
-    """What a record belongs to. Two runs may share a record only if all of this is equal.
+    """The scheme, model and data that a record belongs to. Two runs may share a record only if these are equal.
 
     `columns` are further arrays a row holds (name -> (dtype, shape)), for certificates that need more than the votes:
     the samples' packed rankings ("rankings", [samples], see `ranked`), soft sums ("sums", [classes]), and so on.
@@ -76,11 +76,11 @@ class Header:
 
     @property
     def ranked(self) -> bool:
-        """Whether the record holds rankings, and not the votes alone, as older ones do: a run-off needs them."""
+        """Whether the record holds rankings, which a run-off needs; older records hold only votes."""
         return RANKINGS in self.columns
 
     def with_rankings(self) -> Header:
-        """This header with a column for the packed rankings, four bytes per sample.
+        """Return this header with a column for the packed rankings, four bytes per sample.
 
         >>> Header("scheme", "model", "data", samples=4, classes=2, tolerance=0.0).with_rankings().columns
         {'rankings': ('<u4', (4,))}
@@ -88,7 +88,7 @@ class Header:
         return attrs.evolve(self, columns={**self.columns, RANKINGS: ("<u4", (self.samples,))})
 
     def checksum(self, row: NDArray[np.void] | np.void) -> int:
-        """CRC32 of a row without its last field, begun with that of the header."""
+        """Return CRC32 of a row without its last field, begun with that of the header."""
         start = 0 if self.format == UNBOUND else zlib.crc32(self.to_json().encode())
         return zlib.crc32(row.tobytes()[:-4], start)
 
@@ -110,7 +110,7 @@ class Header:
         )
 
     def to_json(self) -> str:
-        """Canonical JSON text."""
+        """Return canonical JSON text."""
         fields = {**attrs.asdict(self, recurse=False), "columns": dict(self.columns)}
         return json.dumps(fields, sort_keys=True, indent=1) + "\n"
 
@@ -119,7 +119,10 @@ class Header:
         """Read `to_json`."""
         with _FORM.reading(text) as fields:
             header = cls(**fields)
-            np.zeros(0, header.dtype)  # sizes that make no row are no sizes
+            try:
+                np.zeros(0, header.dtype)  # sizes that make no row are no sizes
+            except VoteError as error:
+                raise ValueError(str(error)) from error
             return header
 
 
@@ -166,14 +169,14 @@ class Record:
 
     @classmethod
     def open(cls, path: str | Path) -> Record:
-        """The record in that folder."""
+        """Return the record in that folder."""
         folder = Path(path)
         if not (folder / _HEADER).exists():
             raise RecordError(f"{folder} holds no vote record: {_HEADER} is missing")
         return cls(folder, Header.from_json((folder / _HEADER).read_text(errors="replace")))
 
     def read(self) -> NDArray[np.void]:
-        """All finished rows of all ranks, by image index; the fields are those of `header.dtype`."""
+        """Return all finished rows of all ranks, by image index; the fields are those of `header.dtype`."""
         files = [*self._packed(), *sorted(self.path.glob(_SHARD.replace("{:05d}", "*")))]
         rows = np.concatenate([np.zeros(0, self.header.dtype), *(self._rows(file) for file in files)])
         rows = rows[np.argsort(rows["index"], kind="stable")]
@@ -185,12 +188,12 @@ class Record:
         return rows
 
     def votes(self) -> tuple[NDArray[np.int64], Votes]:
-        """(image indices [n], votes [n, T]) of all finished images, by index."""
+        """Return (image indices [n], votes [n, T]) of all finished images, by index."""
         rows = self.read()
         return rows["index"].astype(np.int64), rows["votes"].astype(vote_dtype(self.header.classes))
 
     def rankings(self) -> tuple[NDArray[np.int64], Codes]:
-        """(image indices [n], packed rankings [n, T]) of all finished images, by index."""
+        """Return (image indices [n], packed rankings [n, T]) of all finished images, by index."""
         if not self.header.ranked:
             raise RecordError(
                 f"{self.path} holds votes alone, which certify a plurality; a run-off needs rankings: record the "
@@ -200,7 +203,7 @@ class Record:
         return rows["index"].astype(np.int64), rows[RANKINGS].astype(np.uint32)
 
     def ballots(self) -> tuple[NDArray[np.int64], Votes | Codes]:
-        """(image indices [n], the packed rankings [n, T], or the votes of a record that has no rankings)."""
+        """Return (image indices [n], the packed rankings [n, T], or the votes of a record that has no rankings)."""
         return self.rankings() if self.header.ranked else self.votes()
 
     @contextmanager
@@ -286,7 +289,7 @@ class Writer:
 
 
 def _in_words(write: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A full disk or a missing permission, said in one sentence."""
+    """Return a full disk or a missing permission, said in one sentence."""
 
     @wraps(write)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -295,7 +298,7 @@ def _in_words(write: Callable[_P, _R]) -> Callable[_P, _R]:
         except OSError as error:
             raise RecordError(
                 f"{error.filename or 'the record'} could not be written: {error.strerror or error}. Finished images "
-                "are kept; make room or choose another folder, then run the same call again to go on"
+                "are kept; free some space or choose another folder, then run the same call again to resume"
             ) from error
 
     return call
@@ -370,14 +373,14 @@ def vote_dataset(
 
 
 def fitting_header(header: Header, path: str | Path) -> Header:
-    """The header with a column for rankings, unless the record in the folder is one of votes alone."""
+    """Return the header with a column for rankings, unless the record in the folder is one of votes alone."""
     older = (Path(path) / _HEADER).exists() and not Record.open(path).header.ranked
     return header if older else header.with_rankings()
 
 
 def model_fingerprint(base: nn.Module) -> str:
-    """sha256 over a module's structure (its repr) and its state: names, types, shapes and bytes of all tensors, also of
-    buffers that a state dict leaves out.
+    """Return sha256 over a module's structure (its repr) and its state: names, types, shapes and bytes of all tensors,
+    also of buffers that a state dict leaves out.
 
     >>> model_fingerprint(nn.Identity()) == model_fingerprint(nn.Identity()) != model_fingerprint(nn.Flatten())
     True
@@ -396,7 +399,7 @@ def model_fingerprint(base: nn.Module) -> str:
 
 
 def data_fingerprint(images: Images) -> str:
-    """sha256 over a data set's type, shape and bytes.
+    """Return sha256 over a data set's type, shape and bytes.
 
     >>> data_fingerprint(np.zeros((2, 3), np.uint8)) == data_fingerprint(torch.zeros((2, 3), dtype=torch.uint8))
     True

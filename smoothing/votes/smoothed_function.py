@@ -28,7 +28,7 @@ class SmoothedFunction(Smoothed):
     """
 
     def sums(self, x: Images, *, progress: bool = False) -> Tensor:
-        """S_k: the weighted sum of every output over all samples, int64 [N, outputs], in units of 1/`UNIT`.
+        """Return S_k: the weighted sum of every output over all samples, int64 [N, outputs], in units of 1/`UNIT`.
 
         Values are rounded to the unit sample by sample, so that sums are exact whatever their order.
         """
@@ -53,5 +53,5 @@ class SmoothedFunction(Smoothed):
         return total
 
     def forward(self, x: Images) -> Tensor:
-        """The mean S_k / B of every output, float64 [N, outputs] in [0,1]."""
+        """Return the mean S_k / B of every output, float64 [N, outputs] in [0,1]."""
         return self.sums(x).double() / (UNIT * self.scheme.total)

@@ -19,31 +19,31 @@ class Standing(Protocol):
     """The state of an election after some of its samples."""
 
     def read(self, chunk: ArrayLike) -> NDArray[np.unsignedinteger]:
-        """The samples of a chunk, checked, flat."""
+        """Return the samples of a chunk, checked, flat."""
         ...
 
     def after(self, ballots: NDArray[np.unsignedinteger], weights: Ints) -> Standing:
-        """The state after these samples as well."""
+        """Return the state after these samples as well."""
         ...
 
     def certain(self, c: int, least: int, left: int) -> bool:
-        """Whether class c is certified however the missing weight `left` votes."""
+        """Return whether class c is certified however the missing weight `left` votes."""
         ...
 
     def possible(self, c: int, least: int, left: int) -> bool:
-        """Whether class c may still be certified (for a run-off: whether that is not excluded yet)."""
+        """Return whether class c may still be certified (for a run-off: whether that is not excluded yet)."""
         ...
 
 
 def _needs(classes: int) -> Ints:
-    """needs[c, k] = s_c - s_k - U + [c < k] before any vote."""
+    """Return needs[c, k] = s_c - s_k - U + [c < k] before any vote."""
     needs = np.triu(np.ones((classes, classes), np.int64), 1)
     np.fill_diagonal(needs, _NEVER)
     return needs
 
 
 def _change(votes: NDArray[np.unsignedinteger], weights: Ints, classes: int) -> Ints:
-    """What these votes add to needs[c, k]: +1 for c, -1 for k, -1 if unsure."""
+    """Return what these votes add to needs[c, k]: +1 for c, -1 for k, -1 if unsure."""
     sure = votes != unsure_code(votes)
     counts = np.bincount(votes[sure], weights[sure], minlength=classes).astype(np.int64)
     change = counts[:, None] - counts[None, :] - int(weights[~sure].sum())
@@ -116,8 +116,8 @@ class RunoffStanding:
         return self._safe(c, least, left, 2 * left)
 
     def _safe(self, c: int, least: int, two: int, three: int) -> bool:
-        """Whether every event takes `least` changes or more once needs of two classes have grown by `two`, and those of
-        two rivals together by `three`."""
+        """Return whether every event takes `least` changes or more once needs of two classes have grown by `two`, and
+        those of two rivals together by `three`."""
         rivals = np.delete(np.arange(self.classes), c)
         ahead = self.needs[c, rivals] + two >= 2 * least - 1
         among = self.needs[np.ix_(rivals, rivals)]
@@ -134,7 +134,7 @@ class RunoffStanding:
 def answer(
     standing: Standing, candidates: Sequence[int], least: int | None, left: int
 ) -> tuple[bool, int | None] | None:
-    """(certified, class) if that is fixed, whatever the missing weight votes; None if it is not."""
+    """Return (certified, class) if that is fixed, whatever the missing weight votes; None if it is not."""
     if least is None or not any(standing.possible(c, least, left) for c in candidates):
         return False, None
     return next(((True, c) for c in candidates if standing.certain(c, least, left)), None)

@@ -15,7 +15,8 @@ Result = TypeVar("Result")
 
 
 def in_order(work: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
-    """`map(work, jobs)`, computed by `threads` threads of one processor each; at most two pieces a thread are ahead.
+    """Yield `map(work, jobs)`, computed by `threads` threads of one processor each; at most two pieces a thread are
+    ahead.
 
     PyTorch's own threads share the work of one operation and wait for each other after each; threads with a batch
     each do not wait, and what runs between two operations is shared as well.

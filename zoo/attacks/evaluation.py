@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ecm.arrays import Ints
-from zoo.attacks.rule import Floats, Plurality
+from zoo.attacks.rule import Floats, Goal, Plurality, Rule, Runoff
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,9 +61,9 @@ class Evaluation:
         return np.ones(self.scheme.samples, np.int64) if given is None else np.asarray(given)
 
     @cached_property
-    def rule(self) -> Plurality:
-        """How the evaluated samples become a prediction."""
-        return Plurality(self.weights)
+    def rule(self) -> Rule:
+        """How the evaluated samples become a prediction: by the rule of the smoothed classifier."""
+        return Runoff(self.weights) if self.classifier.rule == "runoff" else Plurality(self.weights)
 
     @cached_property
     def _step(self) -> int:
@@ -141,8 +141,8 @@ class Evaluation:
         planes = self.classifier.noise.inputs(image, torch.from_numpy(samples), False)[0]
         return planes.reshape(len(samples), -1, self.scheme.features)
 
-    def gradients(self, levels: Ints, samples: Ints, rivals: Sequence[int], c: int) -> tuple[Floats, Tensor]:
-        """Logits [n, classes], and the gradient of every rival's margin by the input, [rivals, n, planes, features].
+    def gradients(self, levels: Ints, samples: Ints, goals: Sequence[Goal]) -> tuple[Floats, Tensor]:
+        """Logits [n, classes], and the gradient of every goal's margin by the input, [goals, n, planes, features].
 
         A base without gradients (a tree, a rounding) has the gradient 0 everywhere.
         """
@@ -154,14 +154,14 @@ class Evaluation:
             with torch.enable_grad():
                 out = self._smooth(shown)
             found = []
-            for k in rivals:
+            for goal in goals:
                 if not out.requires_grad:
                     found.append(torch.zeros_like(shown))
                     continue
-                margin = self.rule.margins(out, c, k).sum()
+                margin = goal.margins(out).sum()
                 (slope,) = torch.autograd.grad(margin, shown, retain_graph=True, allow_unused=True)
                 found.append(torch.zeros_like(shown) if slope is None else slope)
             logits.append(out.detach().float().to("cpu"))
-            slopes.append(torch.stack(found).reshape(len(rivals), len(chosen), -1, self.scheme.features).to("cpu"))
-        self.passes += len(samples) * (1 + len(rivals))
+            slopes.append(torch.stack(found).reshape(len(goals), len(chosen), -1, self.scheme.features).to("cpu"))
+        self.passes += len(samples) * (1 + len(goals))
         return torch.cat(logits).numpy(), torch.cat(slopes, dim=1)

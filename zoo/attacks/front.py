@@ -1,4 +1,4 @@
-"""What the attack believes about its moves against one rival: by sample, how much each move brings it nearer.
+"""What the attack believes about its moves for one goal: by sample, how much each move brings it nearer.
 
 The belief starts as the gradient of the base under the noise times the change that the sample would see, and is
 replaced by the measured effect wherever a move was tried.
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from ecm.arrays import Ints
     from zoo.attacks.evaluation import Evaluation
     from zoo.attacks.menu import Menu
-    from zoo.attacks.rule import Floats
+    from zoo.attacks.rule import Floats, Goal
 
-_KEPT = 512  # candidate moves that are followed against a rival
+_KEPT = 512  # candidate moves that are followed for a goal
 _NUMBERS = 1 << 23  # effects that are computed at once
 SOFT = 0.5  # a sample counts as half won when its margin is within this share of the spread of all margins
 
 
 class Front:
-    """Candidate moves against `rival`: `target`, `place` (in `menu.items`) [moves], `effect` [samples, moves].
+    """Candidate moves for `goal`: `target`, `place` (in `menu.items`) [moves], `effect` [samples, moves].
 
-    `effect` is the expected change of the rival's margin in a sample when the item goes from where it is to its target.
+    `effect` is the expected change of the goal's margin in a sample when the item goes from where it is to its target.
     """
 
-    def __init__(self, menu: Menu, rival: int, moves: tuple[Ints, Ints], effect: Tensor, soft: float) -> None:
-        self.menu, self.rival, self.soft = menu, rival, soft
+    def __init__(self, menu: Menu, goal: Goal, moves: tuple[Ints, Ints], effect: Tensor, soft: float) -> None:
+        self.menu, self.goal, self.soft = menu, goal, soft
         (self.target, self.place), self.effect = moves, effect
         self.measured = torch.zeros_like(effect, dtype=torch.bool)
 
     def copy(self) -> Front:
         """The same beliefs, to be changed on their own."""
-        twin = Front(self.menu, self.rival, (self.target, self.place), self.effect.clone(), self.soft)
+        twin = Front(self.menu, self.goal, (self.target, self.place), self.effect.clone(), self.soft)
         twin.measured = self.measured.clone()
         return twin
 
@@ -52,11 +52,11 @@ class Front:
         self.effect[rows, move] = torch.from_numpy(change)
         self.measured[rows, move] = True
 
-    def refresh(self, evaluation: Evaluation, levels: Ints, samples: Ints, c: int) -> None:
+    def refresh(self, evaluation: Evaluation, levels: Ints, samples: Ints) -> None:
         """Take the gradient anew at these samples, where the image has changed; keep what was measured."""
         if not len(samples):
             return
-        _, slopes = evaluation.gradients(levels, samples, [self.rival], c)
+        _, slopes = evaluation.gradients(levels, samples, [self.goal])
         if not bool(slopes.any()):
             return
         here, rows = evaluation.shown(levels, samples), torch.from_numpy(samples)
@@ -74,31 +74,29 @@ def soft_gain(effect: Tensor, margins: Tensor, worth: Tensor, soft: float) -> Te
     return ((torch.sigmoid(now + effect / soft) - torch.sigmoid(now)) * worth[:, None]).sum(dim=0).double()
 
 
-def fronts(evaluation: Evaluation, menu: Menu, c: int, rivals: list[int]) -> tuple[Floats, list[Front]]:
-    """Logits [samples, classes] of the image itself, and a front against each rival with the best moves by gradient."""
+def fronts(evaluation: Evaluation, menu: Menu, goals: list[Goal]) -> tuple[Floats, list[Front]]:
+    """Logits [samples, classes] of the image itself, and a front for each goal with the best moves by gradient."""
     samples = np.arange(evaluation.scheme.samples)
-    step = max(1, _NUMBERS // (len(menu.targets) * len(menu.items) * len(rivals)))
-    table = [torch.empty((len(menu.targets), len(samples), len(menu.items)), dtype=torch.float16) for _ in rivals]
+    step = max(1, _NUMBERS // (len(menu.targets) * len(menu.items) * len(goals)))
+    table = [torch.empty((len(menu.targets), len(samples), len(menu.items)), dtype=torch.float16) for _ in goals]
     logits = []
     for start in range(0, len(samples), step):
         part = samples[start : start + step]
-        out, slopes = evaluation.gradients(menu.x, part, rivals, c)
+        out, slopes = evaluation.gradients(menu.x, part, goals)
         logits.append(out)
         here = evaluation.shown(menu.x, part)
         for v, target in enumerate(menu.targets):
             change = evaluation.shown(target, part) - here
-            for r in range(len(rivals)):
+            for r in range(len(goals)):
                 effect = (slopes[r] * change).sum(dim=1)
                 if not bool(slopes[r].any()):  # no gradient: hope that every touched sample comes a little nearer
-                    effect = (change != 0).any(dim=1) * _spread(
-                        evaluation.rule.margins(torch.from_numpy(out), c, rivals[r])
-                    )
+                    effect = (change != 0).any(dim=1) * _spread(goals[r].margins(torch.from_numpy(out)))
                 table[r][v, start : start + len(part)] = _by_item(menu, effect).half()
     every = np.concatenate(logits)
     made = []
-    for r, rival in enumerate(rivals):
-        margins = evaluation.rule.margins(torch.from_numpy(every), c, rival)
-        worth = torch.from_numpy(evaluation.rule.worth(every, c, rival))
+    for r, goal in enumerate(goals):
+        margins = goal.margins(torch.from_numpy(every))
+        worth = torch.from_numpy(evaluation.rule.worth(every, goal))
         soft = _spread(margins)
         scores = torch.stack([soft_gain(effect.float(), margins, worth, soft) for effect in table[r]]).numpy()
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -107,7 +105,7 @@ def fronts(evaluation: Evaluation, menu: Menu, c: int, rivals: list[int]) -> tup
         best = best[np.isfinite(rate.ravel()[best])]
         target, place = np.unravel_index(best, rate.shape)
         effect = torch.stack([table[r][v, :, p] for v, p in zip(target, place, strict=True)], dim=1).float()
-        made.append(Front(menu, rival, (target, place), effect, soft))
+        made.append(Front(menu, goal, (target, place), effect, soft))
     return every, made
 
 

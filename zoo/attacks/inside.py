@@ -81,13 +81,13 @@ def verify_model(
     trained = model if isinstance(model, Model) else load(model)
     loaded, began = fitting_data(trained, data, root), time.perf_counter()
     classifier = trained.smoothed(tolerance=_TOLERANCE)
-    evaluation, certifier = Evaluation(classifier), Certifier(trained.scheme, trained.classes)
+    evaluation, certifier = Evaluation(classifier), Certifier(trained.scheme, trained.classes, rule=classifier.rule)
     caught, tried = "", 0
     order = image_order(len(loaded.test))[:limit].tolist()
     with progress_bar(len(order), "attacking inside certified balls", progress) as advance:
         for idx in order:
             levels = loaded.test.take([idx])[0].cpu().numpy().astype(np.int64)
-            ball = ball_scaled(certifier(classifier.votes(levels[None])[0], levels), Fraction(scale))
+            ball = ball_scaled(certifier(classifier.rankings(levels[None])[0], levels), Fraction(scale))
             tried += ball.exists
             own = key_seed("inside", seed, idx) % 2**32
             found = attack_inside(evaluation, levels, ball, budget=budget, seed=own)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ecm.errors import ECMError
 from smoothing import SmoothedClassifier
-from smoothing.certificates import Certificate
+from smoothing.certificates import RUNOFF_METHODS, Certificate
 from smoothing.votes import progress_bar
 from zoo.attacks.evaluation import Evaluation
 from zoo.attacks.result import Attack, Attacked
@@ -107,7 +107,8 @@ def attack(
             write_atomically(folder / SCHEME, trained.scheme.to_json().encode())
         write_atomically(folder / ATTACK_ABOUT, (json.dumps(about, indent=1) + "\n").encode())
         left = [idx for idx in order if idx not in rows]
-        evaluation = Evaluation(trained.smoothed()) if left else None
+        rule = "runoff" if method in RUNOFF_METHODS else "plurality"  # whose class the balls are about
+        evaluation = Evaluation(trained.smoothed(rule=rule)) if left else None
         with table.start(list(rows.values())) as file, progress_bar(len(left), "attacking", progress) as advance:
             for idx in left:
                 assert evaluation is not None

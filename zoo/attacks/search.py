@@ -1,6 +1,6 @@
 """The nearest input with another smoothed class that a budget of passes finds, for one image.
 
-Greedy addition: the moves with the largest expected gain per cost against a rival are tried on the samples that they
+Greedy addition: the moves with the largest expected gain per cost towards a goal are tried on the samples that they
 touch, and the best one is made, until the prediction changes. Then shrinking: moves are undone or made smaller while
 the prediction stays changed. What is left of the budget goes into taking moves out and putting better ones in.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from zoo.attacks.evaluation import Change, Evaluation
     from zoo.attacks.rule import Floats
 
-_RIVALS = 3  # the nearest to winning are attacked for, fewer if the budget is small
+_GOALS = 3  # the nearest are attacked for, fewer if the budget is small
 _SETUP = 4  # at most one part in so many of the budget is planned for their gradients
 _POOL = 24  # moves that are tried on a few of their samples before one is made ...
 _SAMPLES = 16  # ... on this many ...
@@ -76,15 +76,14 @@ class Search:
     def _run(self) -> None:
         evaluation = self.evaluation
         start = Point(self.menu.x, evaluation.everywhere(self.menu.x), 0.0)
-        need = evaluation.rule.need(start.logits, self.c)
-        samples = evaluation.scheme.samples
-        count = max(1, min(_RIVALS, (self.limit - evaluation.passes) // (_SETUP * samples) - 1))
-        rivals = [k for k in np.argsort(need, kind="stable").tolist() if k != self.c][:count]
         if self._changed(start):
             self.kept.append(start)
             return
-        self._afford(samples * (1 + len(rivals)))
-        _, made = fronts(evaluation, self.menu, self.c, rivals)
+        samples = evaluation.scheme.samples
+        count = max(1, min(_GOALS, (self.limit - evaluation.passes) // (_SETUP * samples) - 1))
+        goals = evaluation.rule.goals(start.logits, self.c)[:count]
+        self._afford(samples * (1 + len(goals)))
+        _, made = fronts(evaluation, self.menu, goals)
         expected, steps = zip(*(self._expected(front, start) for front in made), strict=True)
         order = np.argsort(expected, kind="stable").tolist()
         for k in order:
@@ -97,15 +96,14 @@ class Search:
             self._retry(made, start)
         while True:
             point = self.best
-            need = evaluation.rule.need(point.logits, self.c)
-            front = min(made, key=lambda front: need[front.rival])
+            front = min(made, key=lambda front: evaluation.rule.need(point.logits, front.goal))
             spent = evaluation.passes
             self._improve(front.copy(), point, rounds=8)
             if evaluation.passes == spent:
                 return
 
     def _retry(self, made: list[Front], start: Point) -> None:
-        """Nothing was found within the bound: begin again, against any rival and without some of the moves."""
+        """Nothing was found within the bound: begin again, for any goal and without some of the moves."""
         front = made[self.random.randint(len(made))].copy()
         left_out = self.random.choice(front.place, size=max(1, len(front.place) // 3))
         spent = self.evaluation.passes
@@ -140,18 +138,16 @@ class Search:
             made.append((change, Point(levels, logits, self.menu.cost(levels))))
         return made
 
-    def _margins(self, logits: Floats, rival: int) -> Floats:
-        found: Floats = self.evaluation.rule.margins(torch.from_numpy(logits), self.c, rival).numpy()
+    @staticmethod
+    def _margins(logits: Floats, front: Front) -> Floats:
+        found: Floats = front.goal.margins(torch.from_numpy(logits)).numpy()
         return found
 
     def _worth(self, point: Point, front: Front) -> Floats:
-        return self.evaluation.rule.worth(point.logits, self.c, front.rival)
+        return self.evaluation.rule.worth(point.logits, front.goal)
 
-    def _value(self, front: Front, logits: Floats, samples: Ints) -> float:
-        """Votes of the rival less votes of c in these samples, smoothed."""
-        scaled = torch.from_numpy(logits[samples]) / front.soft
-        shares = torch.softmax(scaled, dim=1).numpy()
-        return float(self.evaluation.weights[samples] @ (shares[:, front.rival] - shares[:, self.c]))
+    def _need(self, point: Point, front: Front) -> int:
+        return self.evaluation.rule.need(point.logits, front.goal)
 
     def _greedy(self, front: Front, start: Point, *, banned: Collection[int] = (), steps: int = 0) -> Point | None:
         """Add moves to `start` until the prediction changes; None if that is not reached below the bound.
@@ -160,10 +156,10 @@ class Search:
         moves are tried before one is made.
         """
         point, failures, menu = start, 0, self.menu
-        first = max(1, self.evaluation.rule.need(start.logits, self.c)[front.rival])
+        first = max(1, self._need(start, front))
         open_ = ~np.isin(menu.items[front.place], list(banned))
         while not self._changed(point):
-            margins = self._margins(point.logits, front.rival)
+            margins = self._margins(point.logits, front)
             worth = self._worth(point, front)
             gains = front.gains(margins, worth)
             here = menu.costs(point.levels)
@@ -174,7 +170,7 @@ class Search:
             rate = np.where(fits, gains / np.where(fits, price, 1), -np.inf)
             chosen = [int(k) for k in np.argsort(-rate, kind="stable")[:_POOL] if fits[k]]
             touch = self.evaluation.scheme.samples * float(price[chosen[:_TRIALS]].max())
-            need = self.evaluation.rule.need(point.logits, self.c)[front.rival] / first if steps else 0
+            need = self._need(point, front) / first if steps else 0
             share = (self.limit - self.evaluation.passes) / (2 * (1 + steps * need)) if steps else np.inf
             if share >= _POOL * _SAMPLES + (_TRIALS + 2) * touch:
                 chosen = self._screened(front, point, chosen, gains, price)
@@ -184,11 +180,10 @@ class Search:
             tried = self._try(point, moves)
             values = []
             for k, (change, after) in zip(chosen, tried, strict=True):
-                moved = self._margins(after.logits[change.samples], front.rival) - margins[change.samples]
+                moved = self._margins(after.logits[change.samples], front) - margins[change.samples]
                 front.learn(k, change.samples, moved)
-                gain = self._value(front, after.logits, change.samples) - self._value(
-                    front, point.logits, change.samples
-                )
+                fresh = after.logits[change.samples]
+                gain = self.evaluation.rule.value(point.logits, front.goal, change.samples, fresh, front.soft)
                 values.append((self._changed(after), gain / price[k]))
             won = [n for n, (changed, _) in enumerate(values) if changed]
             if won:
@@ -204,7 +199,7 @@ class Search:
             front.effect[:, torch.from_numpy(same)] -= front.effect[:, chosen[best]][:, None].clone()
             if not won and share >= 3 * touch:
                 self._afford(2 * len(change.samples))
-                front.refresh(self.evaluation, point.levels, change.samples, self.c)
+                front.refresh(self.evaluation, point.levels, change.samples)
         return point
 
     def _screened(
@@ -227,12 +222,12 @@ class Search:
         estimate = {}
         for k, change, part, out in zip(moves, changes, few, self.evaluation.at(point.levels, few), strict=True):
             rows = part.samples
-            before = self._margins(point.logits[rows], front.rival)
+            before = self._margins(point.logits[rows], front)
             worth = self._worth(point, front)[rows]
             believed = soft_gain(
                 front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft
             )
-            change_ = self._margins(out, front.rival) - before
+            change_ = self._margins(out, front) - before
             front.learn(k, rows, change_)
             measured = soft_gain(
                 front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft
@@ -243,10 +238,10 @@ class Search:
 
     def _expected(self, front: Front, start: Point) -> tuple[float, int]:
         """The cost and the number of moves that would change the prediction if all beliefs were true."""
-        margins, rule = self._margins(start.logits, front.rival), self.evaluation.rule
-        worth = rule.worth(start.logits, self.c, front.rival)
+        margins = self._margins(start.logits, front)
+        worth = self._worth(start, front)
         price, cost = self.menu.prices[front.target, front.place], 0.0
-        need, open_ = int(rule.need(start.logits, self.c)[front.rival]), np.ones(len(price), dtype=bool)
+        need, open_ = self._need(start, front), np.ones(len(price), dtype=bool)
         won, made = margins > 0, 0
         while need > worth[(margins > 0) & ~won].sum():
             gains = front.gains(margins, worth)

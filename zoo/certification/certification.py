@@ -1,4 +1,4 @@
-"""What a certification run found: one row an image, and the three accuracies, each under its own name.
+"""What a certification run found: one row per image, and the three accuracies, each under its own name.
 
 - *base* accuracy: the share of all single votes (one noisy evaluation of the network each) that are right;
 - *smoothed* accuracy: the share of images whose class by the rule (plurality of the votes, or run-off) is right;

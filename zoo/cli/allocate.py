@@ -12,11 +12,11 @@ from zoo.cli.options import AsJSON, Formulas, Grid, Levels, Method, declared, pr
 def allocate(
     formulas: Formulas,
     *,
-    budget: Annotated[int, typer.Option(min=1, show_default=False, help="How many outcomes the list has.")],
+    budget: Annotated[int, typer.Option(min=1, show_default=False, help="Number of outcomes B.")],
     q: Levels = 255,
     epsilon: Annotated[
         str | None,
-        typer.Option(show_default=False, help="Ask for a gap of at most this much, the mean gap as small as possible."),
+        typer.Option(show_default=False, help="Require a gap of at most this, and minimize the mean gap."),
     ] = None,
     method: Annotated[Method, typer.Option(help="exact: proven optimum; mip: solver; floor, slopes: rounding.")] = (
         Method.exact
@@ -24,10 +24,10 @@ def allocate(
     grid: Grid = False,
     json: AsJSON = False,
 ) -> None:
-    """Allocate a budget of equally likely outcomes to the widths of Lambda, never splitting more often than g allows.
+    """Allocate a budget of B equally likely outcomes to the widths of Lambda.
 
-    The gap eps = max_k g(k/q) - N(k)/B is the price of integers.
-    N(k) of the B outcomes split levels that are k apart.
+    N(k) of the B outcomes separate two levels that are k apart, never more than g allows: N(k) <= B g(k/q).
+    The gap eps = max_k g(k/q) - N(k)/B is what rounding to integers costs.
 
     Examples:
 

@@ -18,7 +18,7 @@ DEFAULT = str(DEFAULT_RULE)
 
 
 class Rule(StrEnum):
-    """How the votes make a class."""
+    """How votes become a class."""
 
     plurality = "plurality"
     runoff = "runoff"
@@ -38,7 +38,7 @@ def certify(
     rule: Annotated[
         Rule | None,
         typer.Option(
-            help="How the votes make a class: the class with most votes, or a run-off between the first two.",
+            help="Predict the class with the most votes, or hold a run-off between the leading two.",
             show_default=DEFAULT,
         ),
     ] = None,
@@ -55,17 +55,17 @@ def certify(
         ),
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Noisy inputs per call of the network.", show_default="what suits it")
+        int | None, typer.Option(min=1, help="Noisy inputs per call of the network.", show_default="chosen for it")
     ] = None,
     device: Device = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the results.", show_default="the model's folder")] = None,
     report: Annotated[bool, typer.Option(help="Write the HTML report as well.")] = False,
     json: AsJSON = False,
 ) -> None:
-    """Certify test images: every vote is recorded, then the radius within which the class cannot change is computed.
+    """Certify test images: record all votes and compute the radius within which the class cannot change.
 
-    The run can be stopped at any moment and goes on with the same command; more images (--limit) or another
-    certificate use the votes that are there. Results go into certify.tsv (one row per image), certify.json, the card.
+    You can stop the run at any time; the same command resumes it. Votes are recorded, so a larger --limit or another
+    certificate does not cast them again. Results go into certify.tsv (one row per image), certify.json and the card.
 
     Examples:
 

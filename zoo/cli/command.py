@@ -28,14 +28,14 @@ from zoo.cli import (
 
 
 class _Commands(TyperGroup):
-    """Shows errors in red on stderr, without a traceback.
+    """Print errors in red on stderr, without a traceback.
 
-    The exit code is 2 if what was given is wrong (a formula, a name, a folder, data, an option), 1 if the work failed
-    (a full disk, a missing device, a damaged checkpoint), 130 if it was interrupted.
+    The exit code is 2 if the input is wrong (a formula, a name, a folder, data, an option), 1 if the work failed
+    (a full disk, a missing device, a damaged checkpoint), and 130 if it was interrupted.
     """
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        """The command, with the kinds of its options in words that people know."""
+        """Return the command, with the types of its options in common words."""
         command = super().get_command(ctx, name)
         kinds = get_type_hints(command.callback) if command is not None and command.callback is not None else {}
         for param in command.params if command is not None else ():
@@ -47,7 +47,7 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            _say(f"{stop or 'Stopped; what is finished is kept.'}\nTo resume: {shlex.join(['ecm', *sys.argv[1:]])}")
+            _say(f"{stop or 'Stopped. Finished work is kept.'}\nTo resume: {shlex.join(['ecm', *sys.argv[1:]])}")
             raise typer.Exit(130) from None
         except OSError as error:
             _say(f"{error.filename or 'a file'}: {error.strerror or error}")
@@ -55,7 +55,7 @@ class _Commands(TyperGroup):
         except (MemoryError, RuntimeError) as error:
             if "memory" not in f"{type(error).__name__} {error}".lower():
                 raise
-            _say(f"{error}\ntoo much memory is needed: write a smaller --batch-size (certify), --set batch=... (train)")
+            _say(f"{error}\nNot enough memory: write a smaller --batch-size (certify) or --set batch=... (train).")
             raise typer.Exit(1) from error
         except ValueError as error:
             from ecm.errors import ECMError, ExpressionError, NotAnECM
@@ -69,7 +69,7 @@ class _Commands(TyperGroup):
 
 
 def _kind(annotation: Any) -> str | None:
-    """What is written after an option: N, NUMBER, PATH or TEXT; nothing after a switch; None for a choice of words.
+    """Return what stands after an option: N, NUMBER, PATH or TEXT; nothing after a switch; None for a list of choices.
 
     >>> from pathlib import Path
     >>> [_kind(one) for one in (int | None, list[str] | None, Path, bool)]
@@ -111,9 +111,10 @@ def _ecm(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """Declare a metric as a formula; get a classifier with certified robustness in that metric.
+    """Train, certify and attack classifiers that are provably robust in a metric of your choice.
 
-    The metric is d(x, y) = sum_i g(|x_i - y_i|) with g concave, rising from g(0) = 0 to at most 1 on [0, 1].
+    You declare the metric d(x, y) = sum_i g(|x_i - y_i|) as a formula for g, which must be concave and rise from
+    g(0) = 0 to at most 1 on [0, 1].
     """
 
 

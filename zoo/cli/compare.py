@@ -17,18 +17,18 @@ def compare(
     *,
     radius: Radii = None,
     plot: Annotated[
-        Path | None, typer.Option(show_default=False, help="Draw the curves into this file (png, svg).")
+        Path | None, typer.Option(show_default=False, help="Draw the curves into this file (.png or .svg).")
     ] = None,
     json: AsJSON = False,
 ) -> None:
-    """Compare certified runs on the images that all of them share: accuracies, budgets, forward passes.
+    """Compare certified runs on the test images that they share.
 
     Example:
 
         ecm compare runs/digits-l0.5-a3 runs/digits-l0.5-a6 -r 0.5 -r 1 --plot curves.png
     """
     if plot is not None and plot.suffix not in (".png", ".svg"):
-        raise typer.BadParameter(f"{plot} ends in none of .png, .svg", param_hint="--plot")
+        raise typer.BadParameter(f"{plot} must end in .png or .svg", param_hint="--plot")
     from zoo.reports import compare as side_by_side
 
     found = side_by_side(*runs, radii=radius)
@@ -43,4 +43,4 @@ def compare(
         figure = certified_curve(found.runs)
         write_atomically(plot, svg(figure).encode() if plot.suffix == ".svg" else png(figure))
         if not json:
-            typer.echo(f"drawn into {plot}")
+            typer.echo(f"The curves are in {plot}.")

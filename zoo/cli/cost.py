@@ -10,13 +10,13 @@ from typing import Any
 import typer
 
 from zoo.cli.options import speaks
-from zoo.errors import DataError, ModelError
-from zoo.models import PRETRAINED, model_folders, read_card
-from zoo.names import DATASET_NAMES, MODEL_NAMES, closest, spelled
+from zoo.errors import DataError, ModelError, SettingError
+from zoo.models import PRETRAINED, find_model, model_folders, read_card
+from zoo.names import DATASET_NAMES, MODEL_NAMES, closest, known_size, spelled
 
 
 def announce(text: str) -> None:
-    """Say a sentence on stderr, at once, in the leading process only."""
+    """Print a sentence on stderr at once, in the leading process only."""
     if speaks():
         typer.echo(text, err=True)
 
@@ -35,7 +35,7 @@ def duration(seconds: float) -> str:
 
 
 def check_names(dataset: str, model: str | None) -> None:
-    """Refuse an unknown data set or network before torch is loaded; where it is loaded already nothing is gained."""
+    """Refuse an unknown data set or network before torch is loaded; if torch is loaded already, leave it to `train`."""
     if "torch" in sys.modules:
         return
     if not Path(dataset).is_dir() and spelled(dataset, DATASET_NAMES) not in DATASET_NAMES:
@@ -47,13 +47,44 @@ def check_names(dataset: str, model: str | None) -> None:
         raise ModelError(f"model {model!r} is unknown{_hint(model, MODEL_NAMES)}. Known: {', '.join(MODEL_NAMES)}")
 
 
+def check_start(start: str | None, model: str | None) -> None:
+    """Refuse a model to start from that does not exist, or that has another network, before torch is loaded."""
+    if start is None:
+        return
+    network = read_card(find_model(start)).get("model", {}).get("name")
+    if model is not None and spelled(model, MODEL_NAMES) != network:
+        raise ModelError(
+            f"--start {start}: its network is {network!r}, not {spelled(model, MODEL_NAMES)!r}; leave out --model"
+        )
+
+
+def levels_of(dataset: str, root: Path | None) -> int:
+    """Return q of a data set, without loading it if it is known by name."""
+    known = known_size(dataset)
+    if known is not None:
+        return known[1]
+    from zoo.data import load_data
+
+    return load_data(dataset, root).q
+
+
+def check_formulas(count: int, dataset: str) -> None:
+    """Refuse several formulas unless there is one per channel (or column) of a known data set."""
+    known = known_size(dataset)
+    if count > 1 and known is not None and count != known[0]:
+        raise SettingError(
+            f"{count} formulas were given, but the first axis of {dataset} (channels or columns) has length "
+            f"{known[0]}; write one formula for all features, or {known[0]} formulas"
+        )
+
+
 def _hint(name: str, known: tuple[str, ...]) -> str:
     close = closest(name, known)
     return f"; did you mean {close!r}?" if close else ""
 
 
 def training_cost(dataset: str, epochs: int | None, usual: bool) -> str:
-    """Say how long a training will take: as long as a packaged model of the same data took, if it is the usual one."""
+    """Return how long a training will take: as long as that of a packaged model for the same data, if it is alike."""
     name = spelled(dataset, DATASET_NAMES)
     for folder in model_folders(PRETRAINED) if usual else ():
         with suppress(ModelError, KeyError, TypeError, ZeroDivisionError):
@@ -63,14 +94,13 @@ def training_cost(dataset: str, epochs: int | None, usual: bool) -> str:
                 passes = training["epochs"] if epochs is None else epochs
                 each = training["seconds_of_last_session"] / training["epochs"]
                 return (
-                    f"about {duration(each * passes)} on one CPU core ({passes} epochs, at the speed that "
-                    f"{folder.name} had)"
+                    f"about {duration(each * passes)} on one CPU core ({passes} epochs, at the speed of {folder.name})"
                 )
-    return "the time left is shown after the first steps"
+    return "the remaining time is shown after the first steps"
 
 
 def certification_cost(folder: Path, limit: int | None) -> str:
-    """Say what certifying a model costs: forward passes, and the time that an image took when it was done before."""
+    """Return what certifying a model costs: forward passes, and the time if images were certified before."""
     card = read_card(folder)
     samples = int(card["coupling"]["samples"])
     before = _seconds_per_image(folder)
@@ -80,11 +110,21 @@ def certification_cost(folder: Path, limit: int | None) -> str:
     took = ""
     if before and images:
         took = f"; about {duration(before * images)} at the {before:.2g} s per image that this model took before"
-    return f"{which}, {samples} votes each{count}{took}. Votes that are recorded already are not cast again"
+    return f"{which}, {samples} votes each{count}{took}. Recorded votes are not cast again"
+
+
+def attack_cost(folder: Path, limit: int, budget: float) -> str:
+    """Return what an attack with `budget` votes per image costs at most: forward passes, and the time if known."""
+    samples = int(read_card(folder)["coupling"]["samples"])
+    before = _seconds_per_image(folder)
+    took = (
+        f"; at most about {duration(before * budget * limit)} at this model's {before:.2g} s per vote" if before else ""
+    )
+    return f"{limit} test images, at most {budget * samples * limit:,.0f} forward passes{took}"
 
 
 def _seconds_per_image(folder: Path) -> float | None:
-    """The mean time of the rows of `certify.tsv`, without those whose votes were there already."""
+    """Return the mean time per row of `certify.tsv`."""
     found: list[float] = []
     with suppress(OSError, ValueError, IndexError):
         for line in (folder / "certify.tsv").read_text().splitlines()[1:]:
@@ -94,7 +134,7 @@ def _seconds_per_image(folder: Path) -> float | None:
 
 
 def recipe_changes(preset: str, epochs: int | None, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings after checking their names, kinds and ranges, and the name of the preset."""
+    """Return the settings after checking the preset and the name, type and range of each setting."""
     from zoo.training import preset as find_preset
 
     find_preset(preset, 50_000, (3, 32, 32)).recipe.changed(

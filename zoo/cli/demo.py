@@ -8,24 +8,31 @@ from typing import Annotated, Any
 
 import typer
 
+from zoo.cli.cost import announce
+
 FORMULA, DATASET, BUDGET = "z**0.5/6", "digits", 768
 RECIPE: dict[str, Any] = {"model": "mlp", "epochs": 200}
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder of the run.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("demo"),
     *,
-    fresh: Annotated[bool, typer.Option(help="Begin anew instead of going on with what is in the folder.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Start again instead of resuming the run in the folder.")] = False,
 ) -> None:
-    """Declare a metric, derive its law, train on digits, certify every test image, write the report.
+    """Declare a metric, derive its noise, train on digits, certify every test image and write a report.
 
-    Takes minutes on a CPU and downloads nothing. Stopped at any moment, it goes on with the same command.
+    The demo takes about a minute on two CPU cores and downloads nothing. You can stop it at any time; the same command
+    resumes it.
 
     Example:
 
         ecm demo --out demo
     """
     began = time.monotonic()
+    announce(
+        f"The demo trains a small network on {DATASET}, certifies 359 test images with {BUDGET} votes each and writes "
+        "a report. It takes about a minute on two CPU cores; finished steps are not repeated."
+    )
     from rich.console import Console
 
     from zoo.cli.derive import derivation, show
@@ -39,7 +46,7 @@ def demo(
     from ecm import ECM
 
     metric = ECM.from_expr(FORMULA)
-    console.print("d(x, y) = sum over features of g(|x - y|), and why this is a metric:\n")
+    console.print("d(x, y) is the sum of g(|x_i - y_i|) over all features. This is a metric, because:\n")
     show(derivation(metric, 16, None), console)
 
     step(f"2. Design {BUDGET} outcomes for the 17 levels of {DATASET}")
@@ -57,17 +64,17 @@ def demo(
     try:
         model = train(metric, DATASET, out=out, budget=BUDGET, resume=not fresh, **RECIPE)
     except CheckpointError as error:
-        raise CheckpointError(f"{error}\nto begin the demo anew: ecm demo --out {out} --fresh") from error
+        raise CheckpointError(f"{error}\nTo start the demo again: ecm demo --out {out} --fresh") from error
     base = model.card["accuracy"]["base"]
-    console.print(f"base accuracy {base['value']:.1%}: one noisy look at each of {base['images']} test images")
+    console.print(f"base accuracy {base['value']:.1%}, on one noisy view of each of the {base['images']} test images")
 
-    step("4. Certify every test image, deterministically")
+    step("4. Certify every test image")
     found = certify(model)
     typer.echo(repr(found))
 
-    step("5. The report")
+    step("5. Write the report")
     page = report(out)
     console.print(
-        f"open [bold]{page.resolve()}[/bold] in a browser; it needs no network", highlight=False, soft_wrap=True
+        f"Open [bold]{page.resolve()}[/bold] in a browser. It needs no network.", highlight=False, soft_wrap=True
     )
-    console.print(f"done in {time.monotonic() - began:.0f} s")
+    console.print(f"The demo took {time.monotonic() - began:.0f} s.")

@@ -20,20 +20,20 @@ def derive(
     *,
     q: Levels = 255,
     budget: Annotated[
-        int | None, typer.Option(min=1, show_default=False, help="Also allocate this many outcomes.")
+        int | None, typer.Option(min=1, show_default=False, help="Also allocate this number of outcomes.")
     ] = None,
-    method: Annotated[Method, typer.Option(help="How the budget is allocated.")] = Method.exact,
+    method: Annotated[Method, typer.Option(help="How to allocate the budget.")] = Method.exact,
     design: Annotated[bool, typer.Option("--design", help="Also build the default design for the budget.")] = False,
     grid: Grid = False,
     json: AsJSON = False,
     plot: Annotated[
-        Path | None, typer.Option(show_default=False, help="Draw it all into this file (png, pdf, svg).")
+        Path | None, typer.Option(show_default=False, help="Draw the result into this file (.png, .pdf or .svg).")
     ] = None,
 ) -> None:
-    """Prove that a formula makes a metric, and derive the laws of Lambda from it.
+    """Prove that a formula defines a metric, and derive its noise.
 
-    Lambda is the random width of the bins in which the classifier sees a feature.
-    Under its law two values at distance z fall in different bins with probability exactly g(z).
+    The noise shows the classifier only a bin that contains each value; Lambda is the random width of the bin.
+    Under the law of Lambda, two values at distance z fall into different bins with probability exactly g(z).
 
     Examples:
 
@@ -46,9 +46,9 @@ def derive(
         ecm derive "tanh(2*z)/9" --json
     """
     if design and budget is None:
-        raise typer.BadParameter("a design needs a budget; add --budget", param_hint="--design")
+        raise typer.BadParameter("A design needs a budget; add --budget.", param_hint="--design")
     if plot is not None and plot.suffix not in (".png", ".pdf", ".svg"):
-        raise typer.BadParameter(f"{plot} ends in none of .png, .pdf, .svg", param_hint="--plot")
+        raise typer.BadParameter(f"{plot} must end in .png, .pdf or .svg", param_hint="--plot")
     metric = declared(formulas, q if grid else None)
     data = derivation(metric, q, budget, method.value)
     if design and budget is not None:
@@ -63,11 +63,11 @@ def derive(
     if plot is not None:  # last: a place that cannot be written does not cost the tables
         metric.plot(q=q, budget=budget).savefig(plot)
         if not json:
-            typer.echo(f"drawn into {plot}")
+            typer.echo(f"The figure is in {plot}.")
 
 
 def derivation(metric: ECM, q: int, budget: int | None, method: str = "exact") -> dict[str, Any]:
-    """What `ecm derive` prints, as plain data: proof, laws and allocation of every component."""
+    """Return what `ecm derive` prints, as plain data: proof, laws and allocation of every component."""
     components = []
     for i, profile in enumerate(metric.components):
         part, law = metric[i], metric[i].quantized(q)
@@ -88,7 +88,7 @@ def derivation(metric: ECM, q: int, budget: int | None, method: str = "exact") -
 
 
 def allocation(metric: ECM, q: int, budget: int, **options: Any) -> dict[str, Any]:
-    """The allocation of one component as plain data."""
+    """Return the allocation of one component as plain data."""
     found = metric.allocate(budget, q, **options)
     return {
         "g": metric.profile.text,
@@ -105,7 +105,7 @@ def allocation(metric: ECM, q: int, budget: int, **options: Any) -> dict[str, An
 
 
 def _nothing_shown(metric: ECM, q: int, budget: int) -> str | None:
-    """What is wrong with an allocation without a finite width, unless g is 0."""
+    """Return what is wrong with an allocation without a finite width; None if g is 0."""
     least = 1
     while metric.floors(least, q)[0][1] < 1:
         least *= 2
@@ -116,13 +116,13 @@ def _nothing_shown(metric: ECM, q: int, budget: int) -> str | None:
         middle = (low + least) // 2
         low, least = (low, middle) if metric.floors(middle, q)[0][1] >= 1 else (middle, least)
     return (
-        f"No width fits B = {budget}: all outcomes are infinite, and a classifier would see nothing of this feature. "
-        f"B g(1/{q}) must reach 1, which it does from B = {least} on."
+        f"B = {budget} is too small: all outcomes are infinite, so the classifier would never see this feature. "
+        f"B g(1/{q}) must be at least 1, which holds from B = {least} on."
     )
 
 
 def show(data: dict[str, Any], console: Console) -> None:
-    """The derivation as tables."""
+    """Print the derivation as tables."""
     for component in data["components"]:
         at = f"  (index {', '.join(map(str, component['groups']))} of the first axis)" if component["groups"] else ""
         console.print(f"[bold]g(z) = {component['g']}[/bold]{at}")
@@ -143,7 +143,7 @@ def _heading(text: str, console: Console) -> None:
 
 
 def _show_table(console: Console, columns: list[str], rows: list[list[str]]) -> None:
-    """A table; a column whose name begins with > is aligned to the right."""
+    """Print a table; a column whose name begins with > is aligned to the right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -182,7 +182,7 @@ def _show_quantized(law: dict[str, Any], console: Console) -> None:
 
 
 def show_allocation(found: dict[str, Any], console: Console) -> None:
-    """An allocation as a table of weights and a line that says how good it is."""
+    """Print an allocation as a table of weights, and its gap."""
     q, budget = found["q"], found["budget"]
     _heading(f"Allocation of B = {budget} outcomes", console)
     rows = [(width, weight, int(width) * weight) for width, weight in found["weights"].items()]

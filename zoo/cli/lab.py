@@ -8,13 +8,13 @@ import typer
 
 
 def lab(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The port on 127.0.0.1.")] = 8137,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 8137,
     *,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Play with a metric on a local page: its proof, law, budget, noise and certified radii.
+    """Explore a metric on a local page: its proof, law, budget, noise and certified radii.
 
-    The page is served to this machine alone (127.0.0.1) and asks for nothing outside. Stop it with Ctrl-C.
+    Only this machine (127.0.0.1) can open the page, and the page loads nothing from the network. Stop it with Ctrl-C.
     It needs an extra: pip install "ecm\\[lab]"
 
     Examples:
@@ -38,6 +38,8 @@ def lab(
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise ECMError(f"port {port} of {HOST} cannot be used ({error.strerror}): write another --port") from error
-    typer.echo(f"ecm lab is at http://{HOST}:{port} (Ctrl-C stops it)")
+            raise ECMError(
+                f"Port {port} of {HOST} cannot be used ({error.strerror}); choose another --port."
+            ) from error
+    typer.echo(f"The lab is at http://{HOST}:{port}. Stop it with Ctrl-C.")
     serve(port, browser=browser)

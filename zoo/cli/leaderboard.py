@@ -13,7 +13,7 @@ from zoo.cli.options import AsJSON, print_json
 def leaderboard(
     folders: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FOLDER", show_default="the package's and runs/", help="Folders to look in."),
+        typer.Argument(metavar="FOLDER", show_default="the package and runs/", help="Folders that contain models."),
     ] = None,
     *,
     out: Annotated[Path, typer.Option(help="Page to write.")] = Path("leaderboard.html"),
@@ -21,7 +21,7 @@ def leaderboard(
 ) -> None:
     """Write one HTML page with the certified accuracy of all models, by data set and metric.
 
-    Every number comes from a model's card; beside it stands the command that measures it again.
+    Every number comes from the card of a model, and the page shows the command that measures it again.
 
     Example:
 

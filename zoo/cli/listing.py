@@ -14,7 +14,7 @@ from zoo.cli.options import AsJSON, print_json
 def list_(
     folders: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FOLDER", show_default="the package's and runs/", help="Folders to look in."),
+        typer.Argument(metavar="FOLDER", show_default="the package and runs/", help="Folders that contain models."),
     ] = None,
     *,
     json: AsJSON = False,
@@ -46,7 +46,7 @@ def list_(
 
 
 def fitted(rows: Sequence[tuple[str, ...]], columns: int = 80, flexible: int = 2) -> Iterator[str]:
-    """Yield the lines of a table that fits a terminal: the `flexible` column is cut, the first one (a name) never.
+    """Yield the lines of a table that fits a terminal: shorten the `flexible` column, but never the first (a name).
 
     >>> list(fitted([("name", "x", "g(z)"), ("a", "b", "1" * 90)], columns=20))
     ['name  x  g(z)', 'a     b  1111111111…']

@@ -32,8 +32,8 @@ Formulas = Annotated[
         "Several formulas: one for each index of the first feature axis (colour channel, column).",
     ),
 ]
-Levels = Annotated[int, typer.Option("--q", min=1, help="Values are the levels 0..q, scaled to [0,1]; images: 255.")]
-Grid = Annotated[bool, typer.Option("--grid", help="Prove g only at k/q: enough for levels, and always decidable.")]
+Levels = Annotated[int, typer.Option("--q", min=1, help="Largest level; a feature has the levels 0..q. Images: 255.")]
+Grid = Annotated[bool, typer.Option("--grid", help="Prove g only at the levels k/q, which is always decidable.")]
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", show_default=False, help="Folder or name of a model.")]
 DataRoot = Annotated[
     Path | None,
@@ -41,7 +41,7 @@ DataRoot = Annotated[
         "--data",
         help="Folder with the files of a named data set (root= in Python).",
         envvar="ECM_DATA",
-        show_default="user's cache",
+        show_default="the user's cache",
     ),
 ]
 Radii = Annotated[
@@ -53,18 +53,20 @@ Radii = Annotated[
         help="Radius to tabulate; repeatable. An l_p radius where g = z**p/alpha, else a metric distance.",
     ),
 ]
-Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1.", show_default="a GPU if there is one")]
+Device = Annotated[
+    str | None, typer.Option(help="Device to compute on: cpu, cuda or cuda:1.", show_default="a GPU if there is one")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="NAME=VALUE", help="Training setting, such as lr=0.1 or objective=stability; repeatable."
     ),
 ]
-AsJSON = Annotated[bool, typer.Option("--json", help="Print data (JSON) instead of tables.")]
+AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def declared(formulas: list[str], grid: int | None) -> ECM:
-    """The metric of the formulas on the command line."""
+    """Return the metric of the formulas on the command line."""
     from ecm import ECM
 
     metrics = [ECM.from_expr(formula, grid=grid) for formula in formulas]
@@ -72,7 +74,7 @@ def declared(formulas: list[str], grid: int | None) -> ECM:
 
 
 def settings(texts: list[str] | None) -> dict[str, Any]:
-    """What `--set` says, value by value: JSON if it is that, else text.
+    """Return the settings of `--set` by name; each value is read as JSON if possible, else as text.
 
     >>> settings(["lr=0.1", "objective=stability", "shift=true"])
     {'lr': 0.1, 'objective': 'stability', 'shift': True}
@@ -90,10 +92,10 @@ def settings(texts: list[str] | None) -> dict[str, Any]:
 
 
 def speaks() -> bool:
-    """Whether this process prints: of several that torchrun started only the first one."""
+    """Return whether this process prints; of several processes that torchrun started, only the first one does."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """Nothing but JSON on stdout."""
+    """Print data as JSON on stdout."""
     typer.echo(json.dumps(data, indent=2))

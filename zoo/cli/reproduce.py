@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
+from zoo.cli.cost import announce, check_start
 from zoo.cli.options import AsJSON, DataRoot, Device, Settings, print_json, settings, speaks
 
 
 class Scale(StrEnum):
-    """The published recipe, or what a CPU can do in the given time."""
+    """The published recipe, or one that a CPU finishes in the given time."""
 
     paper = "paper"
     small = "small"
@@ -20,39 +21,53 @@ class Scale(StrEnum):
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", show_default=False, help="An experiment; --list names them.")
+        str | None, typer.Argument(metavar="[NAME]", show_default=False, help="Name of an experiment; see --list.")
     ] = None,
     *,
-    scale: Annotated[Scale, typer.Option(help="The paper's full recipe, or one sized to --minutes.")] = Scale.small,
+    scale: Annotated[
+        Scale, typer.Option(help="Use the paper's full recipe, or a smaller one that takes --minutes.")
+    ] = Scale.small,
     data: DataRoot = None,
     minutes: Annotated[
-        float | None, typer.Option(help="Time for the small scale.", show_default="the experiment's, see --list")
+        float | None,
+        typer.Option(help="Time that the small scale may take.", show_default="the experiment's, see --list"),
     ] = None,
     epochs: Annotated[
         int | None,
-        typer.Option(min=1, help="Train so long instead of sizing it to --minutes.", show_default="sized to time"),
+        typer.Option(
+            min=1, help="Epochs per training, instead of as many as fit into --minutes.", show_default="sized to time"
+        ),
     ] = None,
     images: Annotated[
         int | None,
-        typer.Option("--images", "-n", min=1, help="Test images to certify.", show_default="paper's, or sized to time"),
+        typer.Option(
+            "--images", "-n", min=1, help="Number of test images.", show_default="the paper's, or sized to time"
+        ),
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(help="A model whose weights every training begins with.", show_default="weights drawn anew"),
+        typer.Option(help="Model whose weights every training starts from.", show_default="random weights"),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where the runs are kept.", show_default="runs/reproduce/...")
+    coupling: Annotated[
+        str | None,
+        typer.Option(
+            help="independent (the paper's) or spread.", show_default="spread; independent at the scale of the paper"
+        ),
     ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the runs.", show_default="runs/reproduce/...")] = None,
     setting: Settings = None,
     device: Device = None,
-    list_: Annotated[bool, typer.Option("--list", help="Say what each experiment costs on this machine.")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the experiments and what each costs on this machine.")
+    ] = False,
     json: AsJSON = False,
 ) -> None:
-    """Reproduce an experiment of Levine & Feizi (2022): train and certify what is missing, print ours beside theirs.
+    """Reproduce an experiment of Levine & Feizi (2022) and print its numbers beside the published ones.
 
-    Every certified accuracy is given by three certificates (the paper's, the integer one, the vote-aware one) from the
-    same votes, with the number of images and a 95% interval; then the orderings that the paper claims are checked. The
-    run can be stopped at any moment and goes on with the same command.
+    The command trains and certifies the models that are missing. It prints certified accuracies by three certificates
+    (the paper's, the integer one and the vote-aware one) from the same votes, with the number of images and a 95%
+    interval. Then it checks the orderings that the paper claims. You can stop it at any time; the same command
+    resumes it.
 
     Examples:
 
@@ -70,7 +85,9 @@ def reproduce(
         _list(device, json)
         return
     if name is None:
-        raise typer.BadParameter("name an experiment, as in `ecm reproduce digits`, or ask for --list")
+        raise typer.BadParameter("Name an experiment, as in `ecm reproduce digits`, or use --list.")
+    check_start(start, None)
+    announce(f"Reproducing {name} at the {scale.value} scale: {_time(scale, minutes, epochs)}.")
     from zoo.experiments import check
     from zoo.experiments import reproduce as run
 
@@ -82,6 +99,7 @@ def reproduce(
         epochs=epochs,
         images=images,
         start=start,
+        coupling=coupling,
         out=out,
         device=device,
         say=(lambda text: None) if json else typer.echo,
@@ -98,13 +116,24 @@ def reproduce(
     from zoo.experiments import show
 
     show(done, verdicts, Console())
-    typer.echo(f"models, votes and tables in {done.folder}")
+    typer.echo(f"Models, votes and tables are in {done.folder}.")
+
+
+def _time(scale: Scale, minutes: float | None, epochs: int | None) -> str:
+    """Return how long an experiment will take, as far as it is known before torch is loaded."""
+    if scale is Scale.paper:
+        return "the paper's recipe takes days on a GPU; `ecm reproduce --list` estimates it for this machine"
+    if epochs is not None:
+        return f"{epochs} epochs per model; the remaining time is shown after the first steps"
+    if minutes is not None:
+        return f"about {minutes:g} minutes"
+    return "about as many minutes as `ecm reproduce --list` gives; --minutes changes that"
 
 
 def _list(device: str | None, json: bool) -> None:
+    announce("Timing a few steps of each network on this machine: about half a minute.")
     from zoo.experiments import SIZES, listing, measure, show_listing
 
-    typer.echo("timing a few steps of each network on this machine ...", err=True)
     rows = listing(
         {(name, scale.value): measure(SIZES[name], scale.value, device) for name in SIZES for scale in Scale}
     )

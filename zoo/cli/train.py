@@ -9,7 +9,15 @@ from typing import Annotated
 
 import typer
 
-from zoo.cli.cost import announce, check_names, recipe_changes, training_cost
+from zoo.cli.cost import (
+    announce,
+    check_formulas,
+    check_names,
+    check_start,
+    levels_of,
+    recipe_changes,
+    training_cost,
+)
 from zoo.cli.options import AsJSON, DataRoot, Device, Formulas, Grid, Settings, declared, print_json, settings, speaks
 
 
@@ -34,14 +42,15 @@ def train(
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(help="Model to take the first weights from.", show_default="random weights"),
+        typer.Option(help="Model whose weights the training starts from.", show_default="random weights"),
     ] = None,
     preset: Annotated[str, typer.Option(help="fast (for a CPU) or paper (the published recipe).")] = "fast",
     epochs: Annotated[
         int | None, typer.Option(min=0, help="Passes over the training images.", show_default="preset's")
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(min=1, help="Number of outcomes B.", show_default="128 alpha; paper: 1000 alpha")
+        int | None,
+        typer.Option(min=1, help="Number of votes per image, B.", show_default="128 alpha; paper: 1000 alpha"),
     ] = None,
     pixel: Annotated[
         bool, typer.Option("--pixel", help="Sparse threat: the channels of a pixel are shown or hidden together.")
@@ -54,7 +63,9 @@ def train(
     setting: Settings = None,
     json: AsJSON = False,
 ) -> None:
-    """Train a base classifier under the noise of a metric; the run can be stopped at any time and resumed.
+    """Train a base classifier under the noise of a metric.
+
+    You can stop the run at any time; the same command resumes it.
 
     Examples:
 
@@ -68,16 +79,15 @@ def train(
 
         torchrun --nproc-per-node 8 -m zoo train "z**0.5/18" -d cifar10 --preset paper
     """
-    changes = recipe_changes(preset, epochs, settings(setting))  # all that can be wrong before torch is loaded
+    changes = recipe_changes(preset, epochs, settings(setting))  # check everything possible before torch is loaded
     check_names(dataset, model)
-    metric = None if grid else declared(formulas, None)
+    check_start(start, model)
+    check_formulas(len(formulas), dataset)
+    metric = declared(formulas, levels_of(dataset, data) if grid else None)
     usual = preset == "fast" and model is None and start is None and not changes
     announce(f"Training for g = {', '.join(formulas)} on {dataset}: {training_cost(dataset, epochs, usual)}.")
-    from zoo.data import load_data
     from zoo.training import train as run
 
-    if metric is None:
-        metric = declared(formulas, load_data(dataset, data).q)
     made = run(
         metric,
         dataset,
@@ -100,7 +110,7 @@ def train(
     if json:
         print_json({"path": str(made.path), "accuracy": accuracy, "training": made.card["training"]})
         return
-    base = accuracy.get("base", {"value": math.nan, "images": 0})  # lacking only in a card that was edited by hand
-    typer.echo(f"{made.path}: base accuracy {base['value']:.1%} on {base['images']} test images")
+    base = accuracy.get("base", {"value": math.nan, "images": 0})  # missing only in a card that was edited by hand
+    typer.echo(f"The model is in {made.path}. Base accuracy: {base['value']:.1%} on {base['images']} test images.")
     place = "" if data is None else f" --data {shlex.quote(str(data))}"
     typer.echo(f"Next: ecm certify {shlex.quote(str(made.path))}{place}")

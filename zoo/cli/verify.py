@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from zoo.cli.cost import announce, attack_cost
 from zoo.cli.options import AsJSON, DataRoot, Formulas, Grid, Levels, declared
+from zoo.models import find_model
 
 if TYPE_CHECKING:
     from ecm.verification import Report
@@ -27,29 +29,27 @@ def verify(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Test images to attack, with --model.")] = 20,
     q: Levels = 255,
     budget: Annotated[
-        int | None, typer.Option(min=1, show_default=False, help="Outcomes B; by default about 128/g(1).")
+        int | None, typer.Option(min=1, show_default="about 128/g(1)", help="Number of outcomes B.")
     ] = None,
     examples: Annotated[
-        int | None, typer.Option(min=1, show_default=False, help="Hypothesis examples a sampled property (200).")
+        int | None, typer.Option(min=1, show_default="200", help="Hypothesis examples per sampled property.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the design, the coupling and the examples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the design, the coupling and the examples.")] = 0,
     minutes: Annotated[
-        float | None, typer.Option(min=0, show_default=False, help="Start no further check after this time.")
+        float | None, typer.Option(min=0, show_default="no limit", help="Start no further check after this time.")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer examples, no MILP: seconds instead of minutes.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Try fewer examples and skip the integer program.")] = False,
     grid: Grid = False,
     json: AsJSON = False,
     html: Annotated[
-        Path | None, typer.Option(show_default=False, help="Also write the report as a page that needs no network.")
+        Path | None, typer.Option(show_default=False, help="Also write the report as an HTML page.")
     ] = None,
 ) -> None:
-    """Check every layer of the guarantee for this metric, and say how each property was established.
+    """Check every layer of the guarantee for a metric, and say how each property was established.
 
-    Exit code 1 if a property fails; the report then shows the smallest counterexample found. With --model instead of a
-    formula, certificates of the model's test images are tested from outside: an attack with a generous budget looks
-    for an input of another class inside the certified ball, and must not find one.
+    The exit code is 1 if a property fails; the report then shows the smallest counterexample found. With --model
+    instead of a formula, an attack with a large budget searches inside the certified balls of test images for an input
+    that changes the class. It must not find one.
 
     Examples:
 
@@ -66,15 +66,17 @@ def verify(
     import ecm
 
     if (model is None) == (not formulas):
-        raise typer.BadParameter("write a formula, as in ecm verify 'z**0.5/18', or --model NAME, but not both")
+        raise typer.BadParameter("Write a formula, as in ecm verify 'z**0.5/18', or --model NAME, but not both.")
     quiet = Console(stderr=True)
     if model is not None:
+        votes, folder = (10 if quick else 40), find_model(model)
+        announce(f"Attacking {folder.name} inside its certified balls: {attack_cost(folder, limit, votes)}.")
         from zoo.attacks import verify_model
 
-        votes = 10 if quick else 40
         report = verify_model(model, limit=limit, budget=votes, seed=seed, root=data, progress=True)
     else:
         metric = declared(formulas or [], q if grid else None)
+        announce(f"Checking every layer of the guarantee for g = {metric} at q = {q}: {_time(quick, minutes)}.")
         with quiet.status("starting") as status:
             report = ecm.verify(
                 metric,
@@ -93,13 +95,22 @@ def verify(
     if html is not None:  # last: a place that cannot be written does not cost the report
         html.write_text(page(report), encoding="utf-8")
         if not json:
-            typer.echo(f"written to {html}")
+            typer.echo(f"The report is {html}.")
     if not report.passed:
         raise typer.Exit(1)
 
 
+def _time(quick: bool, minutes: float | None) -> str:
+    """Return how long the checks of a metric usually take (measured for z**0.5/18 on one CPU core)."""
+    if quick:
+        return "usually about ten seconds"
+    return "usually half a minute (--quick: about ten seconds)" + (
+        "" if minutes is None else f", no new check after {minutes:g} minutes"
+    )
+
+
 def show(report: Report, console: object) -> None:
-    """The report as a table, failures with their counterexamples below it."""
+    """Print the report as a table, and below it the counterexamples of the failures."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -139,7 +150,7 @@ pre { white-space: pre-wrap; padding: .8rem; background: rgb(127 127 127 / 12%);
 
 
 def page(report: Report) -> str:
-    """One self-contained HTML page."""
+    """Return the report as one self-contained HTML page."""
     rows = "".join(
         f"<tr><td class='{f.status}'>{f.status}</td><td>{escape(f.layer)}</td><td>{escape(f.claim)}</td>"
         f"<td>{escape(f.how)}</td><td class='n'>{f.cases:,}</td><td class='n'>{f.seconds:.2f}</td>"

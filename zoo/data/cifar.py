@@ -49,7 +49,7 @@ Batch = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
 def load_cifar10(root: Path | None = None) -> Dataset:
-    """From `cifar-10-batches-bin` or `cifar-10-batches-py`, whichever lies under the root, or downloaded."""
+    """Load `cifar-10-batches-bin` or `cifar-10-batches-py`, whichever lies under the root, or downloaded."""
     root = data_root(root)
     binary, python = root / "cifar-10-batches-bin", root / "cifar-10-batches-py"
     if not binary.is_dir() and not python.is_dir():
@@ -62,7 +62,7 @@ def load_cifar10(root: Path | None = None) -> Dataset:
 
 
 def load_cifar100(root: Path | None = None) -> Dataset:
-    """From `cifar-100-python`, with the 100 fine labels; downloaded if it is not there."""
+    """Load `cifar-100-python` with the 100 fine labels; download it if it is missing."""
     root = data_root(root)
     folder = root / "cifar-100-python"
     if not folder.is_dir():
@@ -94,7 +94,7 @@ def _joined(batches: list[Batch]) -> Batch:
 def _read_binary(path: Path, md5: str) -> Batch:
     content = read_checked(path, md5)
     if len(content) % RECORD:
-        raise DataError(f"{path}: {len(content)} bytes are no whole number of records of {RECORD} bytes")
+        raise DataError(f"{path}: {len(content)} bytes is not a whole number of records of {RECORD} bytes")
     records = np.frombuffer(content, np.uint8).reshape(-1, RECORD)
     return records[:, 1:].reshape(-1, 3, 32, 32).copy(), records[:, 0].astype(np.int64)
 

@@ -20,7 +20,8 @@ Scalar = str | int | float | bool
 
 
 def plain(value: Any) -> Scalar:
-    """A value as plain data that JSON can keep: the Python number, truth value or text of a NumPy or pandas scalar.
+    """Return a value as plain data that JSON can keep: the Python number, truth value or text of a NumPy or pandas
+    scalar.
 
     >>> plain(np.float32(0.5)), plain(np.str_("red"))
     (0.5, 'red')
@@ -30,7 +31,7 @@ def plain(value: Any) -> Scalar:
 
 
 def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries are missing: None, NaN or pandas' NA.
+    """Return which entries are missing: None, NaN or pandas' NA.
 
     >>> missing(np.array(["a", None, float("nan")], dtype=object)).tolist()
     [False, True, True]
@@ -85,7 +86,7 @@ class Column:
         if self.kind == "numeric":
             if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low <= self.high):
                 raise DataError(
-                    f"column {self.name!r}: the limits {self.low!r}..{self.high!r} are no interval; write "
+                    f"column {self.name!r}: the limits {self.low!r}..{self.high!r} are not an interval; write "
                     f"limits={{{self.name!r}: (low, high)}} with two finite numbers, low < high"
                 )
             if self.steps < 1:
@@ -104,7 +105,7 @@ class Column:
         return self.kind in ("numeric", "ordinal")
 
     def levels(self, values: NDArray[Any], q: int, outside: Outside = "error") -> Ints:
-        """The level of every value; an error names the first value that has none.
+        """Return the level of every value; an error names the first value that has none.
 
         With `outside="clip"` numbers beyond the limits count as the limit itself. That is part of the classifier and
         cannot harm a guarantee: clipping brings two values nearer to each other, never further apart.
@@ -122,7 +123,7 @@ class Column:
             numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"column {self.name!r} holds something that is no number ({error}): declare it with "
+                f"column {self.name!r} contains something that is not a number ({error}): declare it with "
                 f"kinds={{{self.name!r}: 'categorical'}}, or convert it"
             ) from error
         beyond = ~np.isfinite(numbers) | (numbers < self.low) | (numbers > self.high)
@@ -153,14 +154,14 @@ class Column:
         return np.array(found, dtype=np.float64)
 
     def value(self, level: int, q: int) -> Scalar:
-        """The value that a level stands for; between two ordinal or categorical values, the nearer one."""
+        """Return the value that a level stands for; between two ordinal or categorical values, the nearer one."""
         own = round(level * max(1, self.finest) / q)
         if self.kind == "numeric":
             return self.low + (self.high - self.low) * own / self.steps
         return self.values[min(own, len(self.values) - 1)]
 
     def within(self, level: int, reach: int, q: int) -> str:
-        """In words, the values whose level differs by at most `reach` from `level`.
+        """Describe in words the values whose level differs by at most `reach` from `level`.
 
         Numbers are printed with as many digits as name their level without doubt.
 
@@ -183,7 +184,7 @@ class Column:
         return " to ".join(f"{self.low + step * k:.{digits}f}" for k in (own[0], own[-1]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the card of a model.
+        """Return plain data, for the card of a model.
 
         >>> Column.from_dict(Column("a", "boolean", values=(False, True)).to_dict()).kind
         'boolean'
@@ -194,7 +195,7 @@ class Column:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Column:
-        """The column of such data."""
+        """Return the column of such data."""
         try:
             return cls(**(data | {"values": tuple(data.get("values", ()))}))
         except TypeError as error:
@@ -212,7 +213,8 @@ def fit_column(
     categories: Sequence[Any] | None = None,
     role: Role = "changeable",
 ) -> Column:
-    """The column that these training values make, with limits and categories taken from them where none are given.
+    """Return the column that these training values make, with limits and categories taken from them where none are
+    given.
 
     >>> fit_column("height", np.array([1.5, 2.0, 1.75]), "numeric", q=10)
     Column(name='height', kind='numeric', low=1.5, high=2.0, steps=10, values=(), role='changeable')
@@ -228,7 +230,7 @@ def fit_column(
                 numbers = np.asarray(values, dtype=np.float64)
             except (TypeError, ValueError) as error:
                 raise DataError(
-                    f"column {name!r} holds something that is no number ({error}): write "
+                    f"column {name!r} contains something that is not a number ({error}): write "
                     f"kinds={{{name!r}: 'categorical'}}, or convert it"
                 ) from error
             limits = (float(numbers.min()), float(numbers.max()))

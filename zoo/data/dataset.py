@@ -47,13 +47,14 @@ class Split(Protocol):
         """sha256 of what the split holds."""
 
     def take(self, indices: Tensor | Sequence[int]) -> Tensor:
-        """The images at `indices`, as they are, on the CPU or where the split lives."""
+        """Return the images at `indices`, as they are, on the CPU or where the split lives."""
 
     def to(self, device: torch.device) -> Split:
-        """The split held on `device`, if it is small enough to be held at all."""
+        """Return the split held on `device`, if it is small enough to be held at all."""
 
     def batches(self, order: Sequence[Tensor], augment: Augmentation, key: tuple[int, ...]) -> Iterator[Tensor]:
-        """The augmented images of each batch of indices; item k draws its augmentation from (`key`, k-th seed)."""
+        """Return the augmented images of each batch of indices; item k draws its augmentation from (`key`, k-th
+        seed)."""
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -95,7 +96,7 @@ class Tensors:
 
 
 def _shift_and_flip(images: Tensor, augment: Augmentation, key: tuple[int, ...], indices: Tensor) -> Tensor:
-    """One gather for the whole batch. The draw belongs to (key, image), so that it does not depend on the batching."""
+    """Shift and flip a batch by one gather; the draw belongs to (key, image) and does not depend on the batching."""
     count, channels, height, width = images.shape
     draws = torch.randint(0, 2**62, (int(indices.max()) + 1,), generator=generator("augment", *key))[indices]
     span = 2 * augment.shift + 1
@@ -181,7 +182,7 @@ class Dataset:
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """What a card says about the data: enough to tell whether other data are the same."""
+        """Return what a card says about the data: enough to tell whether other data are the same."""
         return {
             "name": self.name,
             "digest": self.digest,
@@ -203,7 +204,7 @@ class Dataset:
         augment: Augmentation = Augmentation(),  # noqa: B008 (frozen)
         source: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """From `(levels, labels)`: integers (N, C, H, W), (N, H, W) or (N, F), all within 0..q.
+        """Return the data set of `(levels, labels)`: integers (N, C, H, W), (N, H, W) or (N, F), all within 0..q.
 
         Without `test`, a fifth of each class is held out, always the same fifth.
         """
@@ -224,7 +225,8 @@ class Dataset:
 
 
 def _numbered(train: Tensor, test: Tensor, name: str) -> list[str]:
-    """Names for the classes 0, 1, ... of the labels; a number that is left out is a slip more often than a class."""
+    """Return names for the classes 0, 1, ... of the labels; a number that is left out is a slip more often than a
+    class."""
     most, seen = int(max(train.max(), test.max())), np.unique(train.numpy()).tolist()
     gap = next((k for k, label in enumerate([*seen, most + 1]) if label > k), None)
     if gap is not None:
@@ -236,7 +238,7 @@ def _numbered(train: Tensor, test: Tensor, name: str) -> list[str]:
 
 
 def stratified(labels: np.ndarray[Any, np.dtype[np.int64]], fraction: float) -> Tensor:
-    """A mask of `fraction` of each class (at least one of it), the same on every machine."""
+    """Return a mask of `fraction` of each class (at least one of it), the same on every machine."""
     random = np.random.RandomState(0)
     held = torch.zeros(len(labels), dtype=torch.bool)
     for label in np.unique(labels):
@@ -246,7 +248,7 @@ def stratified(labels: np.ndarray[Any, np.dtype[np.int64]], fraction: float) -> 
 
 
 def checked_levels(levels: Any, labels: Any, q: int, name: str) -> tuple[Tensor, Tensor]:
-    """Levels and labels as tensors of our types, or an error that says which rule they break."""
+    """Return levels and labels as tensors of our types, or an error that says which rule they break."""
     if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
         raise DataError(f"data {name!r}: q = {q!r}; write the largest level, a whole number >= 1 (images: 255)")
     levels, labels = _numbers(levels, "levels", name, q), _numbers(labels, "labels", name, q)
@@ -260,7 +262,7 @@ def checked_levels(levels: Any, labels: Any, q: int, name: str) -> tuple[Tensor,
             "levels.transpose(0, 3, 1, 2), or (0, 1, 3, 2) if the last axis is a width"
         )
     if labels.shape != levels.shape[:1]:
-        raise DataError(f"data {name!r}: labels of shape {labels.shape} for {len(levels)} images; give one an image")
+        raise DataError(f"data {name!r}: labels of shape {labels.shape} for {len(levels)} images; give one per image")
     if not len(levels):
         raise DataError(f"data {name!r}: no images; give at least one of each class, for training and for testing")
     if int(levels.min()) < 0 or int(levels.max()) > q:
@@ -273,11 +275,13 @@ def checked_levels(levels: Any, labels: Any, q: int, name: str) -> tuple[Tensor,
 
 
 def _numbers(values: Any, what: str, name: str, q: int) -> np.ndarray[Any, Any]:
-    """Any array, tensor, table or list as a numpy array of integers; floats may be levels as v/q."""
+    """Return any array, tensor, table or list as a numpy array of integers; floats may be levels as v/q."""
     try:
         array = values.cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     except (ValueError, TypeError) as error:  # rows of different lengths
-        raise DataError(f"data {name!r}: the {what} are no array ({error}); give integers, one row an image") from error
+        raise DataError(
+            f"data {name!r}: the {what} are not an array ({error}); give integers, one row per image"
+        ) from error
     if array.dtype.kind in "iu" or (array.dtype.kind == "b" and what == "labels"):
         return array
     if what == "levels" and array.dtype.kind == "f" and array.size:
@@ -289,7 +293,8 @@ def _numbers(values: Any, what: str, name: str, q: int) -> np.ndarray[Any, Any]:
 
 
 def float_levels(images: np.ndarray[Any, Any], q: int, name: str) -> np.ndarray[Any, Any]:
-    """The levels of floats that are v/q exactly, in the type that a split keeps; others are refused with the cure.
+    """Return the levels of floats that are v/q exactly, in the type that a split keeps; others are refused with the
+    cure.
 
     >>> float_levels(np.array([[0.0, 0.5, 1.0]]), 2, "three").tolist()
     [[0, 1, 2]]

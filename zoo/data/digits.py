@@ -6,7 +6,7 @@ from zoo.data.dataset import Dataset
 
 
 def load_digits() -> Dataset:
-    """1797 images; a fixed fifth of each class is the test split. A digit fills its 8x8 frame, so none is shifted.
+    """Load 1797 images; a fixed fifth of each class is the test split. A digit fills its 8x8 frame, so none is shifted.
 
     >>> load_digits()
     Dataset('digits', 1438 train, 359 test, shape (1, 8, 8), q=16, 10 classes)

@@ -13,7 +13,7 @@ from zoo.errors import DataError
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
-    """The argument, else the environment variable ECM_DATA, else the user's cache folder.
+    """Return the argument, else the environment variable ECM_DATA, else the user's cache folder.
 
     >>> data_root("/data")
     PosixPath('/data')
@@ -25,7 +25,8 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
 
 
 def read_checked(path: Path, md5: str | None = None, size: int | None = None) -> bytes:
-    """The file's bytes, after checks that name what is wrong: missing, empty, a web page, another size, another MD5."""
+    """Return the file's bytes, after checks that name what is wrong: missing, empty, a web page, another size, another
+    MD5."""
     advice = "delete it and run again to download it, or copy it again from where it came"
     try:
         content = path.read_bytes()

@@ -12,7 +12,8 @@ from zoo.errors import DataError
 
 
 def is_frame(data: Any) -> bool:
-    """Whether this is a table with named columns: a pandas or polars DataFrame, or a mapping from names to arrays.
+    """Return whether this is a table with named columns: a pandas or polars DataFrame, or a mapping from names to
+    arrays.
 
     >>> is_frame({"a": [1, 2]}), is_frame([[1, 2]])
     (True, False)
@@ -21,7 +22,7 @@ def is_frame(data: Any) -> bool:
 
 
 def read_columns(frame: Any) -> dict[str, NDArray[Any]]:
-    """The columns of a table by name, each an array with one entry per row."""
+    """Return the columns of a table by name, each an array with one entry per row."""
     if not is_frame(frame):
         raise DataError(f"a table of type {type(frame).__name__}: give a pandas DataFrame, or a dict of name -> values")
     names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
@@ -36,7 +37,8 @@ def read_columns(frame: Any) -> dict[str, NDArray[Any]]:
 
 
 def read_orders(frame: Any) -> dict[str, list[Any]]:
-    """The values of ordered pandas categories in their order, by column; other columns have no order of their own."""
+    """Return the values of ordered pandas categories in their order, by column; other columns have no order of their
+    own."""
     names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
     dtypes: dict[str, Any] = {str(name): getattr(frame[name], "dtype", None) for name in names}
     return {name: list(dtype.categories) for name, dtype in dtypes.items() if getattr(dtype, "ordered", False)}

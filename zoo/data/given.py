@@ -50,7 +50,7 @@ def train_and_test(data: Any) -> tuple[Any, Any]:
 
 
 def _is_split(part: Any) -> bool:
-    """Whether a part of a pair is a split of its own, and not the images or the labels of one."""
+    """Return whether a part of a pair is a split of its own, and not the images or the labels of one."""
     return isinstance(part, TorchDataset | DataLoader | tuple) or _is_hugging_face(part)
 
 
@@ -59,7 +59,7 @@ def _is_hugging_face(data: Any) -> bool:
 
 
 def is_known(data: Any) -> bool:
-    """Whether `read_pairs` knows what to do with this."""
+    """Return whether `read_pairs` knows what to do with this."""
     return (
         isinstance(data, TorchDataset | DataLoader)
         or _is_hugging_face(data)
@@ -120,7 +120,7 @@ def read_pairs(data: Any, q: int = 255) -> Pairs:
 
 
 def _columns(data: Any) -> tuple[str, str]:
-    """The image and the label column of a Hugging Face split, by type or else by name."""
+    """Return the image and the label column of a Hugging Face split, by type or else by name."""
     kinds = {name: type(feature).__name__ for name, feature in data.features.items()}
 
     def find(kind: str, names: Sequence[str]) -> str | None:
@@ -137,7 +137,7 @@ def _columns(data: Any) -> tuple[str, str]:
 
 
 def _names(data: Any) -> tuple[str, ...] | None:
-    """Class names as torchvision's data sets have them."""
+    """Return class names as torchvision's data sets have them."""
     names = getattr(data, "classes", None)
     return tuple(names) if isinstance(names, list | tuple) and all(isinstance(n, str) for n in names) else None
 
@@ -159,7 +159,7 @@ def _pair(item: Any) -> tuple[Any, Any]:
 
 
 def _one(item: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """An item as a batch of one image."""
+    """Return an item as a batch of one image."""
     image, label = _pair(item)
     return _array(image)[None], np.asarray(label).reshape(1)
 
@@ -170,7 +170,7 @@ def _as_batch(batch: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def _array(image: Any) -> NDArray[Any]:
-    """One image as an array (C, H, W), or a row of a table: PIL images and arrays have their channels last."""
+    """Return one image as an array (C, H, W), or a row of a table: PIL images and arrays have their channels last."""
     if isinstance(image, Tensor):
         return image.cpu().numpy()
     if hasattr(image, "convert") and hasattr(image, "getbands"):  # a PIL image
@@ -188,7 +188,7 @@ def _stacked(
     q: int,
     names: Sequence[str] | None,
 ) -> Pairs:
-    """All batches in one array of levels; floats become levels batch by batch, so that memory stays small."""
+    """Return all batches in one array of levels; floats become levels batch by batch, so that memory stays small."""
     kept: list[NDArray[Any]] = []
     labels: list[NDArray[np.int64]] = []
     held = 0

@@ -24,7 +24,7 @@ SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".ppm", ".tif", ".tiff"}
 
 
 def load_folder(path: Path, *, size: int = 224, name: str | None = None) -> Dataset:
-    """`path/train/<class>/*` and `path/val/<class>/*` (or `test`): resized and cropped to size x size, RGB, q = 255."""
+    """Load `path/train/<class>/*` and `path/val/<class>/*` (or `test`), cropped to size x size RGB, q = 255."""
     train = path / "train"
     test = next((path / half for half in ("val", "test") if (path / half).is_dir()), path / "val")
     for folder in (train, test):
@@ -46,7 +46,8 @@ def load_folder(path: Path, *, size: int = 224, name: str | None = None) -> Data
 
 
 def load_class_folders(path: Path, class_names: Sequence[str], size: int) -> Dataset:
-    """All images of `path/<class>/*`, resized and cropped to size x size, for a model of these classes to evaluate."""
+    """Return all images of `path/<class>/*`, resized and cropped to size x size, for a model of these classes to
+    evaluate."""
     found = sorted(entry.name for entry in path.iterdir() if entry.is_dir())
     extra = [name for name in found if name not in class_names]
     if extra or not found:
@@ -126,7 +127,7 @@ class _Reader(TorchDataset[Tensor]):
 
 
 def _read(path: str, size: int, seed: int | None) -> Tensor:
-    """One image as uint8 (3, size, size); with a seed, a random area of it, flipped half of the time."""
+    """Return one image as uint8 (3, size, size); with a seed, a random area of it, flipped half of the time."""
     from PIL import Image
 
     transforms = torchvision("transforms")
@@ -137,7 +138,7 @@ def _read(path: str, size: int, seed: int | None) -> Tensor:
     except Exception as error:  # PIL raises many kinds for a damaged file
         with open(path, "rb") as file:
             refuse_web_page(Path(path), file.read(512))
-        raise DataError(f"{path} is no readable image ({error}); replace or delete it") from error
+        raise DataError(f"{path} is not a readable image ({error}); replace or delete it") from error
     if seed is None:
         image = functional.center_crop(functional.resize(image, max(size, round(size * 8 / 7))), [size, size])
     else:

@@ -20,7 +20,7 @@ FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3
 
 
 def load_mnist(root: Path | None = None, fashion: bool = False) -> Dataset:
-    """From `<root>/MNIST/raw` or `<root>/FashionMNIST/raw` (torchvision's layout); downloaded if it is not there."""
+    """Load `<root>/MNIST/raw` or `<root>/FashionMNIST/raw` (torchvision's layout); downloaded if it is not there."""
     root = data_root(root)
     folder = "FashionMNIST" if fashion else "MNIST"
     raw = root / folder / "raw"

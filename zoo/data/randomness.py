@@ -12,7 +12,7 @@ import torch
 
 
 def key_seed(*key: int | str) -> int:
-    """A 63-bit seed for the key, the same on every machine.
+    """Return a 63-bit seed for the key, the same on every machine.
 
     >>> key_seed("order", 0, 1) == key_seed("order", 0, 1) != key_seed("order", 0, 2)
     True
@@ -21,7 +21,8 @@ def key_seed(*key: int | str) -> int:
 
 
 def generator(*key: int | str) -> torch.Generator:
-    """A CPU generator for the key: draws are made on the CPU and moved, so that they do not depend on the device.
+    """Return a CPU generator for the key: draws are made on the CPU and moved, so that they do not depend on the
+    device.
 
     >>> int(torch.randint(100, (), generator=generator("doc", 1)))
     49

@@ -9,7 +9,8 @@ from zoo.data.table import Table
 
 
 def load_table(name: str) -> Table:
-    """`breast_cancer` (30 measurements, 2 classes), `wine` (13, 3 classes) or `iris` (4, 3 classes), with q = 63.
+    """Load `breast_cancer` (30 measurements, 2 classes), `wine` (13, 3 classes) or `iris` (4, 3 classes), with q =
+    63.
 
     >>> load_table("wine")
     Table('wine', 142 train, 36 test, columns alcohol, ... (13 columns); target class: class_0, class_1, class_2; q=63)

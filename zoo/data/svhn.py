@@ -20,7 +20,7 @@ SVHN_MD5 = {
 
 
 def load_svhn(root: Path | None = None) -> Dataset:
-    """From `train_32x32.mat` and `test_32x32.mat` under the root (or its folder `SVHN`); downloaded if absent."""
+    """Load `train_32x32.mat` and `test_32x32.mat` under the root (or its folder `SVHN`); downloaded if absent."""
     root = data_root(root)
     folder = root / "SVHN" if (root / "SVHN").is_dir() else root
     for split, name in zip(("train", "test"), SVHN_MD5, strict=True):

@@ -48,7 +48,7 @@ class Table(Dataset):
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """What a card says about the data, with the columns."""
+        """Return what a card says about the data, with the columns."""
         return super().describe() | {"table": self.spec.to_dict()}
 
     @classmethod
@@ -62,7 +62,7 @@ class Table(Dataset):
         source: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> Table:
-        """A data set from a pandas DataFrame (or a dict of name -> values) whose column `target` is the class.
+        """Return a data set from a pandas DataFrame (or a dict of name -> values) whose column `target` is the class.
 
         Without `test` (a frame with the same columns) a fifth of the rows of each class is held out, always the same
         fifth. Everything is fixed on the training rows alone. `settings`:
@@ -101,7 +101,7 @@ class Table(Dataset):
     def of(
         cls, spec: TableSpec, train: Any, test: Any, *, name: str = "table", source: Mapping[str, str] | None = None
     ) -> Table:
-        """The data set of these rows under a description that is fixed already."""
+        """Return the data set of these rows under a description that is fixed already."""
         halves = [
             Tensors(_tensor(spec.encode(rows), spec.q), torch.from_numpy(spec.labels(rows))) for rows in (train, test)
         ]
@@ -121,7 +121,7 @@ def _tensor(levels: Ints, q: int) -> torch.Tensor:
 
 
 def with_columns(data: Any, card: Mapping[str, Any]) -> Any:
-    """`data` as the rows of the table that a model's card describes; anything but a table stays as it is.
+    """Return `data` as the rows of the table that a model's card describes; anything but a table stays as it is.
 
     All rows of a frame are evaluated, with the limits and categories that were fixed when the model was trained.
     """

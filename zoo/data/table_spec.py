@@ -83,7 +83,7 @@ class TableSpec:
         free: Iterable[str] = (),
         outside: Outside = "error",
     ) -> TableSpec:
-        """The description that these training rows make; see `Table.from_frame` for the settings."""
+        """Return the description that these training rows make; see `Table.from_frame` for the settings."""
         found, orders = read_columns(rows), read_orders(rows)
         if target not in found:
             raise DataError(f"the target {target!r} is not a column of the table; it has {', '.join(found)}")
@@ -100,7 +100,7 @@ class TableSpec:
         for setting, mentioned in named.items():
             if unknown := [name for name in mentioned if name not in names]:
                 raise DataError(
-                    f"{setting} names {unknown[0]!r}, which is no column; the columns are {', '.join(names)}"
+                    f"{setting} names {unknown[0]!r}, which is not a column; the columns are {', '.join(names)}"
                 )
         if both := [name for name in fixed if name in open_]:
             raise DataError(
@@ -140,11 +140,12 @@ class TableSpec:
         return tuple(str(value) for value in self.classes)
 
     def having(self, role: Role) -> tuple[int, ...]:
-        """The places of the columns with this role: changeable, immutable or free."""
+        """Return the places of the columns with this role: changeable, immutable or free."""
         return tuple(i for i, column in enumerate(self.columns) if column.role == role)
 
     def encode(self, rows: Any) -> Ints:
-        """The levels of these rows, [rows, columns]; the target may be there or not, other columns are refused."""
+        """Return the levels of these rows, [rows, columns]; the target may be there or not, other columns are
+        refused."""
         found = read_columns(rows)
         if lost := [name for name in self.names if name not in found]:
             raise DataError(f"the rows lack the column {lost[0]!r}; they have {', '.join(found)}")
@@ -155,7 +156,7 @@ class TableSpec:
         return np.stack([column.levels(found[column.name], self.q, self.outside) for column in self.columns], axis=1)
 
     def labels(self, rows: Any) -> Ints:
-        """The label 0, 1, ... of each row, by its target column."""
+        """Return the label 0, 1, ... of each row, by its target column."""
         found = read_columns(rows)
         if self.target not in found:
             raise DataError(f"the rows have no target column {self.target!r}: it is needed to tell right from wrong")
@@ -163,11 +164,11 @@ class TableSpec:
         return column.levels(found[self.target], max(1, len(self.classes) - 1))
 
     def decode(self, levels: Sequence[int] | NDArray[Any]) -> dict[str, Scalar]:
-        """The values that the levels of one row stand for, by column."""
+        """Return the values that the levels of one row stand for, by column."""
         return {c.name: c.value(int(level), self.q) for c, level in zip(self.columns, levels, strict=True)}
 
     def metric(self, given: Formula | Mapping[str, Formula]) -> ECM:
-        """The metric d = sum over columns of g(z), z the change of a column as a share of its range.
+        """Return the metric d = sum over columns of g(z), z the change of a column as a share of its range.
 
         `given` is one formula for all columns, or formulas by name, with `"*"` for the columns that are not named. An
         immutable column gets g = sign(z), larger than every certified radius; a free column gets g = 0; and where
@@ -224,7 +225,7 @@ class TableSpec:
                 )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the card of a model."""
+        """Return plain data, for the card of a model."""
         return {
             "columns": [column.to_dict() for column in self.columns],
             "target": self.target,
@@ -235,7 +236,7 @@ class TableSpec:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TableSpec:
-        """The description of such data."""
+        """Return the description of such data."""
         try:
             columns = tuple(Column.from_dict(column) for column in data["columns"])
             return cls(columns, data["target"], tuple(data["classes"]), data["q"], data["outside"])
@@ -250,7 +251,7 @@ def _names(given: Iterable[str], what: str) -> tuple[str, ...]:
 
 
 def _of(given: Any, made: dict[tuple[str, bool], ECM]) -> ECM:
-    """The metric of one column; a formula that many columns share is proven once."""
+    """Return the metric of one column; a formula that many columns share is proven once."""
     if isinstance(given, ECM):
         if len(given.components) > 1:
             raise DataError(f"a column has one g, but {given!r} has several: name the columns, each with one formula")
@@ -263,7 +264,7 @@ def _of(given: Any, made: dict[tuple[str, bool], ECM]) -> ECM:
 
 
 def _step(metric: ECM, made: dict[tuple[str, bool], ECM]) -> ECM:
-    """g(1) for any change at all."""
+    """Return g(1) for any change at all."""
     text = text_of(metric.profile.exact(1, 1))
     if (text, True) not in made:
         made[text, True] = ECM.from_expr(f"sign(z)*({text})")
@@ -271,5 +272,5 @@ def _step(metric: ECM, made: dict[tuple[str, bool], ECM]) -> ECM:
 
 
 def _is_step(profile: Any, q: int) -> bool:
-    """Whether g(1/q) = g(1) as formulas; g rises, so it is then the same everywhere in between."""
+    """Return whether g(1/q) = g(1) as formulas; g rises, so it is then the same everywhere in between."""
     return sign(profile.exact(1, q) - profile.exact(1, 1)) == 0

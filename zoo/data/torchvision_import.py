@@ -24,7 +24,7 @@ _declared: list[Any] = []  # a torch.library.Library takes its operators with it
 
 
 def torchvision(submodule: str = "") -> ModuleType:
-    """`torchvision`, or one of its submodules, importable beside any torch.
+    """Import `torchvision`, or one of its submodules, beside any torch.
 
     >>> torchvision("models").__name__
     'torchvision.models'

@@ -107,3 +107,20 @@ def published_base(data: str, p: Fraction, objective: str, alpha: int) -> float 
 def _read() -> dict[str, Any]:
     data: dict[str, Any] = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
     return data
+
+
+def best_published(p: Fraction) -> dict[int, float]:
+    """The best published certified accuracy (percent) on CIFAR-10 by radius, over all alphas and both trainings.
+
+    >>> from fractions import Fraction
+    >>> best_published(Fraction(1, 2))[60]
+    38.16
+    """
+    best: dict[int, float] = {}
+    for name in ("table1-half", "table1-third", "large-alpha"):
+        table = published(name)
+        if table.p == p:
+            for label in ("Variable Lambda", "Variable Lambda, stability"):
+                for radius, cell in zip(table.radii, table.rows[label], strict=True):
+                    best[radius] = max(best.get(radius, 0.0), cell.certified)
+    return dict(sorted(best.items()))

@@ -23,7 +23,7 @@ _DIGITS = "v => (typeof v === 'number' ? +v.toPrecision(4) : '')"
 
 
 def _axis(name: str = "", **more: Any) -> Options:
-    """An axis of numbers; a vertical one has no name, the heading over the chart says what it is."""
+    """Return an axis of numbers; a vertical one has no name, the heading over the chart says what it is."""
     return {
         "type": "value",
         "name": name,
@@ -111,7 +111,7 @@ def _lists(points: Points) -> list[list[float]]:
 
 
 def refusal(verdict: Verdict) -> Options:
-    """The refused g, with the points that refute it and their chord."""
+    """Return the refused g, with the points that refute it and their chord."""
     witness = _lists(verdict.witness)
     chord = [witness[0], witness[-1]] if len(witness) > 1 else []
     series = [
@@ -122,7 +122,8 @@ def refusal(verdict: Verdict) -> Options:
 
 
 def splits(curve: Points, allocation: Splits, found: Splits | None) -> Options:
-    """g, and below it the share of outcomes that separate two levels: the design's over all pairs, the allocation's."""
+    """Return g, and below it the share of outcomes that separate two levels: the design's over all pairs, the
+    allocation's."""
     least, band = [], []
     if found is not None:
         least = _by_distance(found.least)
@@ -139,7 +140,7 @@ def splits(curve: Points, allocation: Splits, found: Splits | None) -> Options:
 
 
 def gaps(allocation: Splits, found: Splits | None) -> Options:
-    """How far the worst pair at each distance stays below g; a dot marks each eps."""
+    """Return how far the worst pair at each distance stays below g; a dot marks each eps."""
     series: list[Options] = []
     names: list[str] = []
     for name, color, one in (("periodic", ORANGE, allocation), ("aperiodic", BLUE, found)):
@@ -153,7 +154,8 @@ def gaps(allocation: Splits, found: Splits | None) -> Options:
 
 
 def continuous(law: ContinuousLaw) -> Options:
-    """The density as an area on the left scale, atoms as stems on the right one; infinity stands in the table."""
+    """Return the density as an area on the left scale, atoms as stems on the right one; infinity stands in the
+    table."""
     heights = sorted(value for _, value in law.density)
     top = _round_up(1.2 * heights[int(0.85 * len(heights))]) if heights else 1.0  # where it is infinite at 0, it is cut
     smooth: list[list[float | None]] = [[z, value if value <= top else None] for z, value in law.density]
@@ -182,7 +184,8 @@ def continuous(law: ContinuousLaw) -> Options:
 
 
 def _round_up(value: float) -> float:
-    """The next of 1, 2, 4, 6, 8 times a power of ten: an axis that ends at a short number and has short quarters."""
+    """Return the next of 1, 2, 4, 6, 8 times a power of ten: an axis that ends at a short number and has short
+    quarters."""
     if value <= 0:
         return 1.0
     unit = 10.0 ** math.floor(math.log10(value))
@@ -190,7 +193,7 @@ def _round_up(value: float) -> float:
 
 
 def by_levels(rows: tuple[tuple[str, float], ...]) -> Options:
-    """The law on the levels as bars on a logarithmic scale, widths pooled by powers of two."""
+    """Return the law on the levels as bars on a logarithmic scale, widths pooled by powers of two."""
     floor = 10.0 ** math.floor(math.log10(min(p for _, p in rows if p > 0)) - 0.2)
     names = ["∞" if name == "inf" else name.replace("-", "–") for name, _ in rows]
     x = _axis("bin width Λ, in levels", type="category", data=names)
@@ -219,7 +222,8 @@ def by_levels(rows: tuple[tuple[str, float], ...]) -> Options:
 
 
 def radius(found: Radii, top: int) -> Options:
-    """The radius by the integer certificate against the share of the predicted class; the present share is marked."""
+    """Return the radius by the integer certificate against the share of the predicted class; the present share is
+    marked."""
     here = {
         "data": [{"xAxis": top / 10}],
         "symbol": "none",

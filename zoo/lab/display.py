@@ -19,7 +19,7 @@ _COLORS = {"ecm": "yes", "grid": "open", "undecided": "open", "refused": "no", "
 
 
 def show_verdict(page: Layout, verdict: Verdict) -> None:
-    """Whether it is an ECM and why; the other cards are there for accepted formulas only."""
+    """Show whether the formula is an ECM, and why; the other cards appear for accepted formulas only."""
     page.verdict.classes(remove="yes no open", add=_COLORS[verdict.answer])
     page.badge.text = words.HEADLINES[verdict.answer]
     page.written.text = f"g(z) = {verdict.text or verdict.formula or '…'}"
@@ -32,14 +32,14 @@ def show_verdict(page: Layout, verdict: Verdict) -> None:
 
 
 def show_trouble(page: Layout, text: str) -> None:
-    """Something that is nobody's formula's fault; numbers of an older question do not stay beside it."""
+    """Show a failure that the formula did not cause, and hide the numbers of an older question."""
     page.accepted.set_visibility(False)
     page.trouble.set_visibility(True)
     page.trouble_text.text = text
 
 
 def show_default(page: Layout, default: int, *, taken: bool) -> None:
-    """The default budget, marked on the slider; if `taken`, the controls stand there."""
+    """Mark the default budget on the slider; if `taken`, set the controls to it."""
     if taken:
         page.budget.value, page.budget_slider.value = default, log10(default)
     page.budget_slider.props["marker-labels"] = [{"value": log10(default), "label": _default_named(default)}]
@@ -48,11 +48,11 @@ def show_default(page: Layout, default: int, *, taken: bool) -> None:
 
 
 def _default_named(default: int) -> str:
-    return f"default {default:,}" if default < LARGEST_BUDGET else "default, or the most here"
+    return f"default {default:,}" if default < LARGEST_BUDGET else "the largest budget here"
 
 
 def show_laws(page: Layout, law: ContinuousLaw | None, rows: tuple[tuple[str, float], ...], q: int) -> None:
-    """The law of Lambda on [0,1], where there is one, and on the levels."""
+    """Show the law of Lambda on [0,1], if there is one, and on the levels."""
     page.law_box.set_visibility(law is not None)
     if law is not None:
         _draw(page.law_chart, figures.continuous(law))
@@ -60,12 +60,12 @@ def show_laws(page: Layout, law: ContinuousLaw | None, rows: tuple[tuple[str, fl
     page.levels_title.content = Markup("<h3>for the levels 0…{}: probability of each width</h3>").format(q)
     _draw(page.levels_chart, figures.by_levels(rows))
     page.shown_tile.content = _tile(
-        "A feature is shown", f"{100 * (1 - rows[-1][1]):.3g} %", "of the time, and hidden otherwise: P(Λ < ∞) = g(1)"
+        "A feature is shown", f"{100 * (1 - rows[-1][1]):.3g} %", "of the time and hidden otherwise: P(Λ < ∞) = g(1)"
     )
 
 
 def show_splits(page: Layout, curve: Points, quick: Splits, found: Splits | None, kind: str) -> None:
-    """g against the periodic allocation, and against the aperiodic design once it is found."""
+    """Show g against the periodic allocation, and against the aperiodic design once it is found."""
     _draw(page.split_chart, figures.splits(curve, quick, found))
     _draw(page.gap_chart, figures.gaps(quick, found))
     chosen = quick if kind == "periodic" else found
@@ -82,17 +82,22 @@ def show_splits(page: Layout, curve: Points, quick: Splits, found: Splits | None
 
 
 def show_seen(page: Layout, found: Seen) -> None:
-    """The picture, and the two ends of every bin at a few samples."""
+    """Show the picture, the two ends of every bin at a few samples, and one sample under each coupling."""
     parts = [_figure(png_address(found.levels, found.q), f"original, levels 0–{found.q}", "original")]
     for name, ends in (("lower", found.lower), ("upper", found.upper)):
         for t, one in zip(found.samples, ends, strict=True):
             parts.append(_figure(png_address(one, 2 * found.q), f"{name}, sample {t:,}"))
     page.pictures.content = Markup("").join(parts)
     page.noise_note.content = words.note(f"{100 * found.shown:.1f} % of the features are shown at these samples")
+    sides = [_figure(png_address(found.levels, found.q), "original")]
+    for coupling, middles, shown in found.compared:
+        caption = f"{coupling}, sample {found.samples[0]:,}: {100 * shown:.1f} % shown"
+        sides.append(_figure(png_address(middles, 4 * found.q), caption))
+    page.coupling.content = Markup("").join(sides)
 
 
 def show_radii(page: Layout, found: Radii, wanted: Inputs) -> None:
-    """What the shares of the votes certify."""
+    """Show what the shares of the votes certify."""
     unit = words.unit(found)
     page.radius_tile.content = _tile(
         "Certified radius", words.size(found.integer, found), Markup("{} at {:g} % votes").format(unit, wanted.top / 10)
@@ -101,17 +106,17 @@ def show_radii(page: Layout, found: Radii, wanted: Inputs) -> None:
     page.promise.content = words.promise(found)
     own, rival = found.votes
     page.balls.content = words.certificates(found) + words.note(
-        f"{own:,} of {found.budget:,} votes against {rival:,}. The vote-aware certificate also looks at which samples "
-        "voted how, and is never smaller than the integer one."
+        f"{own:,} of {found.budget:,} votes against {rival:,}. The vote-aware certificate also uses which sample cast "
+        "which vote, and is never smaller than the integer one."
     )
     _draw(page.radius_chart, figures.radius(found, wanted.top))
 
 
 def show_cost(page: Layout, budget: int) -> None:
-    """Forward passes, and seconds at the rate that was typed."""
+    """Show the forward passes, and their time at the given rate."""
     rate = float(page.rate.value or 0)
     one, many = (words.duration(images * budget / rate) if rate > 0 else "—" for images in (1, 10_000))
-    page.cost_tile.content = _tile("Cost of an image", f"{budget:,}", f"forward passes: {one} at {rate:,.0f} a second")
+    page.cost_tile.content = _tile("Cost per image", f"{budget:,}", f"forward passes: {one} at {rate:,.0f} per second")
     page.cost.content = words.table(
         ("images", "forward passes", "time"), (("1", f"{budget:,}", one), ("10,000", f"{10_000 * budget:,}", many))
     )

@@ -44,7 +44,7 @@ class Latest(Generic[T]):
             self._hurry = loop.call_later(max(0.0, left), self._make_way)
 
     def is_newest(self, wanted: T) -> bool:
-        """Whether nothing newer was asked for."""
+        """Return whether nothing newer was asked for."""
         return self._wanted is wanted
 
     def close(self) -> None:

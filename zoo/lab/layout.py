@@ -11,25 +11,34 @@ from zoo.lab.results import LARGEST_BUDGET, LEAST_SECOND, LEVELS, Inputs
 
 EXAMPLES = ("z**0.5/18", "z/4", "log(1+z)/8", "Min(z, 0.1)/2", "1 - exp(-3*z)", "sign(z)/25")
 BAD_EXAMPLES = ("z**2/3", "sin(3*z)")
-RATE = 2000  # forward passes a second until somebody types another number
+RATE = 2000  # forward passes per second until somebody types another number
 
 _TITLE = (
-    "<h1>ecm lab</h1><p>Type g. See whether d(x, y) = Σ g(|xᵢ − yᵢ|) is a metric that can be certified, and what that "
-    "takes.</p>"
+    "<h1>ecm lab</h1><p>Type a formula for g. The page shows whether d(x, y) = Σ g(|xᵢ − yᵢ|) is a metric in which "
+    "predictions can be certified, and what a certificate costs.</p>"
 )
 _OUTCOMES = (
-    "B outcomes stand in for Λ. At most B·g(z) of them may split values z apart; ε* is the largest gap that is left."
+    "A list of B outcomes replaces the random width Λ. At most B·g(z) of them may separate two values at distance z; "
+    "ε* is the largest gap that remains."
 )
 _LAW = (
-    "Λ is the random width of the bins in which the network sees a feature. It splits values at distance z with "
-    "probability exactly g(z)."
+    "Λ is the random width of the bins in which the network sees a feature. Two values at distance z fall into "
+    "different bins with probability exactly g(z)."
 )
 _NOISE = (
-    "Of every feature the network gets the two ends of its bin, lower and upper. Where Λ = ∞ they are 0 and 1, and the "
+    "For each feature the network sees the two ends of its bin, lower and upper. Where Λ = ∞ they are 0 and 1, and the "
     "feature is hidden."
 )
-_VOTES = "The network votes at all B samples. How far the class with most votes is safe follows from the counts."
-_COST = "A certificate takes B forward passes, whatever the image."
+_COUPLING = (
+    "The guarantee allows any choice of the features that are shown together. With independent offsets, as published, "
+    "a sample has clumps and holes. The spread coupling, the default of this library, shows a lattice over the whole "
+    "image. Hidden features are grey."
+)
+_VOTES = (
+    "The network votes at all B samples. The vote counts determine the radius within which the class with the most "
+    "votes cannot change."
+)
+_COST = "Certifying an image takes B forward passes, whatever the image is."
 
 
 class Layout:
@@ -90,9 +99,9 @@ class Layout:
         with ui.element("div"):
             with ui.element("div").classes("line"):
                 _heading("Budget")
-                self.reset = ui.button("back to the default", color=None).props("flat dense no-caps data-testid=reset")
+                self.reset = ui.button("use the default", color=None).props("flat dense no-caps data-testid=reset")
                 self.reset.classes("link")
-            self.budget = ui.number(min=1, max=LARGEST_BUDGET, precision=0, label="B: forward passes an image")
+            self.budget = ui.number(min=1, max=LARGEST_BUDGET, precision=0, label="B: forward passes per image")
             self.budget.props("dense outlined debounce=300 data-testid=budget")
             self.budget_slider = _slider("budget-slider", "budget B, logarithm", (0, log10(LARGEST_BUDGET), 0.01), 3)
             self.kind = _toggle({"aperiodic": "aperiodic", "periodic": "periodic"}, "kind").props("spread")
@@ -103,7 +112,7 @@ class Layout:
             _heading("Votes")
             self.top_shown = _named("for the predicted class")
             self.top = _slider("top", "votes of the predicted class, %", (0, 100, 0.5), start.top / 10)
-            self.second_shown = _named("strongest rival’s share of the others")
+            self.second_shown = _named("strongest rival’s share of the other votes")
             spoken, ends = "strongest rival, % of the other votes", (LEAST_SECOND / 10, 100, 0.1)
             self.second = _slider("second", spoken, ends, start.second / 10)
 
@@ -160,6 +169,9 @@ class Layout:
                     ui.button("other samples", color=None).props("flat dense no-caps data-testid=again").classes("link")
                 )
             self.pictures = _html("pictures", "pictures")
+            _heading("the same sample under an independent and a spread coupling", 3)
+            ui.html(_COUPLING, tag="p").classes("lead")
+            self.coupling = _html("couplings", "couplings")
 
     def _votes(self) -> None:
         with ui.element("section").classes("card"):
@@ -188,7 +200,7 @@ def _heading(text: str, level: int = 2) -> None:
 
 
 def _head(title: str, lead: str) -> ui.element:
-    """The title of a card with a line that says what it shows; the element returned may be marked busy."""
+    """Add the title of a card and a sentence that says what it shows; the returned element may be marked busy."""
     with ui.element("div").classes("cardhead") as head:
         _heading(title)
     ui.html(lead, tag="p").classes("lead")
@@ -196,14 +208,14 @@ def _head(title: str, lead: str) -> ui.element:
 
 
 def _named(name: str) -> ui.label:
-    """A line with a name and, at its end, a value that is set later."""
+    """Add a line with a name and, at its end, a value that is set later."""
     with ui.element("div").classes("line"):
         ui.label(name).classes("note")
         return ui.label("").classes("value")
 
 
 def _slider(name: str, spoken: str, ends: tuple[float, float, float], value: float) -> ui.slider:
-    """From the first of the ends to the second, in steps of the third."""
+    """Add a slider from the first of the ends to the second, in steps of the third."""
     slider = ui.slider(min=ends[0], max=ends[1], step=ends[2], value=value)
     return slider.props(f'data-testid={name} aria-label="{spoken}"')
 

@@ -1,4 +1,4 @@
-"""One visitor's page: what its controls ask for, in which steps it is computed, and that the newest question wins."""
+"""The page of one visitor: it turns its controls into questions, computes them in steps, and shows the newest only."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class Lab:
             page.accepted.classes(remove="stale")
 
     async def _search(self, wanted: Inputs) -> AsyncGenerator[None]:
-        """The design, which may take seconds, and the noise that it makes."""
+        """Yield the design, which may take seconds, and the noise that it makes."""
         page, formula, q, ask = self.page, wanted.formula, wanted.q, self._slow
         heads = (page.design_head, page.noise_head)
         for head in heads:
@@ -207,8 +207,8 @@ class Lab:
             except TooSlow:
                 kind = "periodic"
                 said = (
-                    f"No aperiodic design of B = {budget:,} outcomes within {LONG:g} s. At such a budget the periodic "
-                    "allocation comes close to g as well; the pictures below use it."
+                    f"The search found no aperiodic design of B = {budget:,} outcomes within {LONG:g} s. At such a "
+                    "budget the periodic allocation is close to g as well; the pictures below use it."
                 )
             page.design_note.content = note(said)
             self._show_splits(wanted.kind)
@@ -219,7 +219,7 @@ class Lab:
                 self._later.ask(attrs.evolve(wanted))
         except (TooSlow, Failed) as error:
             if self._later.is_newest(wanted):
-                page.pictures.content = ""  # those of another question do not stay
+                page.pictures.content = page.coupling.content = ""  # those of another question do not stay
                 page.noise_note.content = note(f"This could not be computed: {error}.")
         finally:
             for head in heads:

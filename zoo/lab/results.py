@@ -33,7 +33,7 @@ LEAST_SECOND = 112  # thousandths: of nine rivals the strongest has at least a n
 
 @attrs.frozen
 class Inputs:
-    """What the controls of the page say."""
+    """The values of the page's controls."""
 
     formula: str = "z**0.5/18"
     q: int = 255
@@ -65,7 +65,7 @@ class ContinuousLaw:
 
 @lru_cache(maxsize=64)
 def continuous_law(formula: str, q: int) -> ContinuousLaw | None:
-    """The law of the bin width for real values; None where g is known only at the levels."""
+    """Return the law of the bin width for real values; None where g is known only at the levels."""
     metric = metric_of(formula, q)
     if metric.grid is not None:
         return None
@@ -86,14 +86,14 @@ def continuous_law(formula: str, q: int) -> ContinuousLaw | None:
 
 
 def _both(exact: str, value: float) -> str:
-    """An exact number with its decimals, or the decimals alone where it is long."""
+    """Return an exact number with its decimals, or the decimals alone where it is long."""
     short = f"{value:.4g}"
     return short if exact == short or len(exact) > 14 else f"{exact} ≈ {short}"
 
 
 @lru_cache(maxsize=64)
 def quantized_law(formula: str, q: int) -> tuple[tuple[str, float], ...]:
-    """(width in levels, probability), widths pooled by powers of two, infinity last."""
+    """Return (width in levels, probability), widths pooled by powers of two, infinity last."""
     return tuple(metric_of(formula, q).quantized(q).rows())
 
 
@@ -102,7 +102,8 @@ def quantized_law(formula: str, q: int) -> tuple[tuple[str, float], ...]:
 
 @lru_cache(maxsize=256)
 def default_budget(formula: str, q: int) -> int:
-    """The library's default for the metric, in forward passes an image; at most the largest budget of the page."""
+    """Return the library's default for the metric, in forward passes per image; at most the largest budget of the
+    page."""
     from ecm.design import default_budget as default
 
     metric = metric_of(formula, q)
@@ -134,7 +135,7 @@ class Splits:
 
 @lru_cache(maxsize=64)
 def allocation(formula: str, q: int, budget: int) -> Splits:
-    """The optimal periodic allocation: full sets of offsets, as in the paper. Some milliseconds."""
+    """Return the optimal periodic allocation: full sets of offsets, as in the paper. Some milliseconds."""
     metric = metric_of(formula, q)
     found = metric.allocate(budget, q)
     share = _floats(found.N / budget)
@@ -144,7 +145,7 @@ def allocation(formula: str, q: int, budget: int) -> Splits:
 
 @lru_cache(maxsize=32)
 def design(formula: str, q: int, budget: int) -> Splits:
-    """The aperiodic design; it is searched for, which takes seconds."""
+    """Return the aperiodic design; it is searched for, which takes seconds."""
     found = design_of(formula, q, budget, "aperiodic")
     outcomes, g = found.outcomes[0], found.metric.profile.values(q)
     least, most = outcomes.least / budget, outcomes.most / budget
@@ -154,7 +155,7 @@ def design(formula: str, q: int, budget: int) -> Splits:
 
 @lru_cache(maxsize=4)
 def design_of(formula: str, q: int, budget: int, kind: Kind) -> Design:
-    """The design itself."""
+    """Return the design itself."""
     return metric_of(formula, q).design(budget, q, kind)
 
 
@@ -175,7 +176,7 @@ class Ball:
     lp: float | None
     """The l_p radius for g = z**p/alpha (the number of features for l0), rounded down; else None."""
     features: int | None
-    """How many features may change in any way."""
+    """Number of features that may take any values."""
 
 
 @attrs.frozen
@@ -183,7 +184,7 @@ class Radii:
     """What a share of votes certifies, by the certificates that need no more than the counts."""
 
     votes: tuple[int, int]
-    """Of the predicted class and of its strongest rival; the rival wins ties."""
+    """Votes of the predicted class and of its strongest rival; the rival wins ties."""
     budget: int
     power: tuple[Fraction, Fraction] | None
     """(p, alpha) if g = z**p/alpha."""
@@ -201,7 +202,8 @@ class Radii:
 
 
 def counts(budget: int, top: int, second: int) -> tuple[int, ...]:
-    """Votes of ten classes: the rival first, since ties go to the smaller index, then the predicted class, the rest.
+    """Return votes of ten classes: the rival first, since ties go to the smaller index, then the predicted class, the
+    rest.
 
     >>> counts(1000, top=800, second=500)
     (100, 800, 13, 13, 13, 13, 12, 12, 12, 12)
@@ -214,7 +216,7 @@ def counts(budget: int, top: int, second: int) -> tuple[int, ...]:
 
 
 def radii(inputs: Inputs, budget: int) -> Radii:
-    """The paper's and the integer certificate of an image with these shares of `budget` votes."""
+    """Return the paper's and the integer certificate of an image with these shares of `budget` votes."""
     from smoothing.certificates import Certificate, Tally, integer_radius, paper_radius
 
     metric, shape = metric_of(inputs.formula, inputs.q), SHAPES[inputs.picture]
@@ -239,7 +241,7 @@ def radii(inputs: Inputs, budget: int) -> Radii:
 
 
 def _radius_curve(budget: int, second: int, power: tuple[Fraction, Fraction] | None) -> Points:
-    """The integer radius by share, in floats: for the picture alone."""
+    """Return the integer radius by share, in floats: for the picture alone."""
     points = []
     for top in range(0, 1001, 10):
         rival, own, *_ = counts(budget, top, second)

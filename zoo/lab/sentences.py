@@ -15,19 +15,19 @@ HEADLINES = {
     "unreadable": "Not a formula",
     "undecided": "Undecided",
 }
-_RULE = "g must be 0 at 0, concave, nowhere decreasing, and at most 1 on [0, 1]: √z/18 is, written z**0.5/18."
+_RULE = "g must be 0 at 0, concave, non-decreasing and at most 1 on [0, 1]. An example is √z/18, written z**0.5/18."
 _SYMBOLS = {"<=": "≤", ">=": "≥"}
 
 
 def pretty(text: str) -> str:
-    """Inequality signs as one prints them."""
+    """Return the text with printed inequality signs."""
     for plain, sign in _SYMBOLS.items():
         text = text.replace(plain, sign)
     return text
 
 
 def why(verdict: Verdict) -> Markup:
-    """The proof as a table, or the explanation of a refusal with the place in the formula."""
+    """Return the proof as a table, or the explanation of a refusal with the place in the formula."""
     if verdict.accepted:
         rows = Markup("").join(
             Markup("<tr><td class='tick'>✓</td><th>{}</th><td>{}</td><td>{}</td></tr>").format(
@@ -37,7 +37,9 @@ def why(verdict: Verdict) -> Markup:
         )
         table = Markup("<table class='proof'><tbody>{}</tbody></table>").format(rows)
         if verdict.answer == "grid":
-            said = "Between the levels it is open, so Λ has no continuous law; a certificate needs the levels alone."
+            said = (
+                "It is not proven between the levels, so Λ has no continuous law. A certificate needs only the levels."
+            )
             table += Markup("<p class='note'>{} {}</p>").format(said, verdict.explanation)
         return table
     parts = [Markup("<p>{}</p>").format(pretty(verdict.explanation).replace("`", ""))]
@@ -52,7 +54,7 @@ def why(verdict: Verdict) -> Markup:
 
 
 def table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Markup:
-    """A plain table."""
+    """Return a plain table."""
     top = Markup("").join(Markup("<th>{}</th>").format(name) for name in head)
     body = Markup("").join(
         Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row))
@@ -62,7 +64,7 @@ def table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Markup:
 
 
 def unit(found: Radii) -> Markup:
-    """The unit of the radii: ℓ_p where g is a power."""
+    """Return the unit of the radii: ℓ_p where g is a power."""
     if found.power is None:
         return Markup("in d")
     p, _ = found.power
@@ -70,7 +72,7 @@ def unit(found: Radii) -> Markup:
 
 
 def size(ball: Ball, found: Radii) -> str:
-    """The radius of a ball in its unit, rounded down: what is printed is certified."""
+    """Return the radius of a ball in its unit, rounded down: what is printed is certified."""
     if ball.radius is None:
         return "none"
     if found.power is not None and ball.lp is not None:
@@ -79,12 +81,12 @@ def size(ball: Ball, found: Radii) -> str:
 
 
 def promise(found: Radii) -> Markup:
-    """What the integer certificate says, in words."""
+    """Return what the integer certificate says, in words."""
     own, rival = found.votes
     ball = found.integer
     if ball.radius is None:
         return Markup(
-            "<b>Nothing is certified.</b> With {:,} votes against {:,} another class is predicted (a tie is lost)."
+            "<b>Nothing is certified.</b> With {:,} votes against {:,}, another class is predicted (a tie is lost)."
         ).format(own, rival)
     if found.power is not None and found.power[0] == 0:
         within = Markup("differs from this one in at most <b>{}</b> features").format(size(ball, found))
@@ -92,16 +94,16 @@ def promise(found: Radii) -> Markup:
         within = Markup("lies within {} distance <b>{}</b> of this one").format(unit(found), size(ball, found))
     else:
         within = Markup("lies within distance <b>{}</b> of this one in this metric").format(size(ball, found))
-    text = Markup("Every image that {} keeps its class.").format(within)
+    text = Markup("Every image that {} has the same predicted class.").format(within)
     if ball.features and (found.power is None or found.power[0] != 0):
-        text += Markup(" For instance, any {:,} of its {:,} features may take any values.").format(
+        text += Markup(" For example, any {:,} of its {:,} features may take any values.").format(
             ball.features, found.features
         )
     return text
 
 
 def certificates(found: Radii) -> Markup:
-    """Both certificates: the radius in the metric, and in the unit people ask for."""
+    """Return both certificates: the radius in the metric, and in the unit people ask for."""
     rows = []
     for name, ball in (("paper’s formula", found.paper), ("integer", found.integer)):
         inside = "—" if ball.radius is None else f"{'≤' if ball.closed else '<'} {down(float(ball.radius))}"
@@ -116,7 +118,7 @@ def certificates(found: Radii) -> Markup:
 
 
 def duration(seconds: float) -> str:
-    """A time as one says it.
+    """Return a time as one says it.
 
     >>> duration(0.0123), duration(75), duration(200_000)
     ('12 ms', '1.2 min', '2.3 days')
@@ -128,5 +130,5 @@ def duration(seconds: float) -> str:
 
 
 def note(text: str) -> Markup:
-    """A short remark."""
+    """Return a short remark."""
     return Markup("<p class='note'>{}</p>").format(escape(text)) if text else Markup("")

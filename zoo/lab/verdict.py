@@ -30,7 +30,7 @@ _MEANING = {
 
 @attrs.frozen
 class Verdict:
-    """What was found out about a formula; `metric_of` gives the metric of an accepted one.
+    """The verdict about a formula; `metric_of` returns the metric of an accepted one.
 
     "ecm": proven on [0,1]; "grid": proven at the levels k/q, open between them; the other three are no metric.
     """
@@ -59,7 +59,7 @@ class Verdict:
 
 
 def power_formula(p: float, alpha: float) -> str:
-    """The formula of z**p/alpha for what two sliders say (taken as decimals), capped at 1 where alpha < 1.
+    """Return the formula of z**p/alpha for what two sliders say (taken as decimals), capped at 1 where alpha < 1.
 
     >>> power_formula(0.5, 18), power_formula(1, 0.5)
     ('z**0.5/18', 'Min(z/0.5, 1)')
@@ -69,7 +69,7 @@ def power_formula(p: float, alpha: float) -> str:
 
 
 def judge(formula: str, q: int) -> Verdict:
-    """The verdict on a formula; never raises, whatever is typed.
+    """Return the verdict on a formula; never raises, whatever is typed.
 
     >>> judge("z**0.5/18", 255).answer, judge("z**2/3", 255).meaning[-68:]
     ('ecm', 'steps of 1/2 and 1/2 together cost 1/6, but one step of 1 costs 1/3.')
@@ -78,7 +78,7 @@ def judge(formula: str, q: int) -> Verdict:
 
 
 def metric_of(formula: str, q: int) -> ECM:
-    """The metric of a formula that was accepted; an ECMError otherwise."""
+    """Return the metric of a formula that was accepted; an ECMError otherwise."""
     verdict, metric = _judged(formula.strip(), q)
     if metric is None:
         raise ECMError(verdict.explanation)
@@ -137,7 +137,7 @@ def _refused(formula: str, error: NotAnECM) -> Verdict:
 
 
 def _points(g: Expr, places: Iterable[Fraction]) -> Points:
-    """(z, g(z)) where g has a finite value."""
+    """Return (z, g(z)) where g has a finite value."""
     found = []
     for z in places:
         try:
@@ -150,7 +150,7 @@ def _points(g: Expr, places: Iterable[Fraction]) -> Points:
 
 
 def _triangle(node: Expr) -> str:
-    """Two moves that cost less than one as long as both together, where balls show that there are such."""
+    """Return two moves that cost less than one as long as both together, where balls show that there are such."""
     z = [Fraction(k, 16) for k in range(17)]
     try:
         with precision(128):

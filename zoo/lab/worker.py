@@ -100,7 +100,7 @@ class Worker:
         raise TooSlow(f"stopped after {seconds:g} s")
 
     def _ready(self) -> Connection:
-        """The pipe to a process that is up."""
+        """Return the pipe to a process that is up."""
         if self._process is None or self._pipe is None or not self._process.is_alive():
             self.close()
             context = get_context("spawn")

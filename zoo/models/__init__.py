@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from zoo.models.model import NOISE_MEMORY, Model, write_model
     from zoo.models.networks import MODELS, Base, build_network, default_model, require_fit
     from zoo.models.places import PRETRAINED, RUNS, find_model, model_folders, read_card
+    from zoo.models.precision import round_to_half
     from zoo.models.storage import read_scheme, require_unchanged, update_card
     from zoo.models.tolerance import jitter_on, rounded_tolerance
 
@@ -39,6 +40,7 @@ __all__ = [
     "read_scheme",
     "require_fit",
     "require_unchanged",
+    "round_to_half",
     "rounded_tolerance",
     "unsmoothed_accuracy",
     "update_card",
@@ -52,6 +54,7 @@ __getattr__ = lazy(
         "estimator": "EstimatorBase drawn_samples fit_estimator is_estimator unsmoothed_accuracy",
         "library": "Listing Listings list_models load",
         "model": "Model NOISE_MEMORY write_model",
+        "precision": "round_to_half",
         "networks": "Base MODELS build_network default_model require_fit",
         "places": "PRETRAINED RUNS find_model model_folders read_card",
         "storage": "read_scheme require_unchanged update_card",

@@ -55,7 +55,7 @@ def _require_trusted(found: list[str], what: str) -> None:
 
 
 def pack(estimator: Any) -> Tensor:
-    """The fitted estimator as a tensor of bytes; equal estimators give equal bytes."""
+    """Return the fitted estimator as a tensor of bytes; equal estimators give equal bytes."""
     skops = _skops()
     name = type(estimator).__name__
     try:
@@ -70,7 +70,8 @@ def pack(estimator: Any) -> Tensor:
 
 
 def unpack(archive: Tensor) -> Any:
-    """The estimator of `pack`. An archive with any other type than those trusted is refused before it is read."""
+    """Return the estimator of `pack`. An archive with any other type than those trusted is refused before it is
+    read."""
     skops, content = _skops(), archive.cpu().numpy().tobytes()
     try:
         found = skops.get_untrusted_types(data=content)
@@ -87,7 +88,8 @@ def unpack(archive: Tensor) -> Any:
 
 
 def _canonical(content: bytes) -> bytes:
-    """The same archive with objects numbered in the order in which they stand, instead of by their place in memory."""
+    """Return the same archive with objects numbered in the order in which they stand, instead of by their place in
+    memory."""
     with zipfile.ZipFile(io.BytesIO(content)) as given:
         schema = given.read("schema.json")
         files = {name: given.read(name) for name in given.namelist() if name != "schema.json"}
@@ -103,6 +105,6 @@ def _canonical(content: bytes) -> bytes:
 
 
 def _renumbered(text: bytes, order: dict[bytes, bytes]) -> bytes:
-    """Numbers of objects, in `__id__` and in the names of files, replaced by their order."""
+    """Replace the numbers of objects, in `__id__` and in the names of files, by their order."""
     text = _NUMBER.sub(lambda found: b'"__id__": ' + order[found[1]], text)
     return re.sub(rb"\b(\d+)(?=\.(?:npy|npz|bin))", lambda found: order.get(found[1], found[1]), text)

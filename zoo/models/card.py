@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def describe(scheme: Scheme) -> dict[str, Any]:
-    """Proof and law of every component, the design with its gap, and the coupling, as plain data.
+    """Return proof and law of every component, the design with its gap, and the coupling, as plain data.
 
     `widths` pools the law of Lambda on the grid: [widths in levels, probability]. `eps_max` and `eps_mean` are the
     largest and the mean gap between g and the share of outcomes that separate two levels (metric distance).

@@ -20,7 +20,7 @@ MOST_COPIES = 32
 
 
 def is_estimator(model: Any) -> bool:
-    """Whether this is a classifier in scikit-learn's manner: an object with `fit` and `predict`.
+    """Return whether this is a classifier in scikit-learn's manner: an object with `fit` and `predict`.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> is_estimator(LogisticRegression()), is_estimator(torch.nn.Linear(2, 2)), is_estimator("mlp")
@@ -54,13 +54,13 @@ class EstimatorBase(FromArrays):
         self.register_buffer("archive", archive)
 
     def packed(self) -> EstimatorBase:
-        """The same base with its archive, read back once, so that what is saved is what votes."""
+        """Return the same base with its archive, read back once, so that what is saved is what votes."""
         archive = pack(self.estimator)
         return EstimatorBase(unpack(archive), self.classes, archive)
 
     @classmethod
     def from_archive(cls, archive: Tensor, classes: int) -> EstimatorBase:
-        """The base whose archive this is."""
+        """Return the base whose archive this is."""
         estimator = unpack(archive)
         if not is_estimator(estimator):
             raise ModelError(f"the archive holds a {type(estimator).__name__}, no classifier: train again")
@@ -120,7 +120,8 @@ def fit_estimator(
 
 
 def drawn_samples(scheme: Scheme, rows: int, copies: int, seed: int) -> Tensor:
-    """Different random samples per row, [rows, copies], as they come in the vote: with weights, the heavier more."""
+    """Return different random samples per row, [rows, copies], as they come in the vote: with weights, the heavier
+    more."""
     random = np.random.RandomState([seed, 7])
     if scheme.weights is not None:
         share = scheme.weights / scheme.total
@@ -131,14 +132,15 @@ def drawn_samples(scheme: Scheme, rows: int, copies: int, seed: int) -> Tensor:
 
 
 def unsmoothed_accuracy(estimator: Any, data: Dataset) -> float:
-    """Accuracy on test rows of the same estimator, fitted on the training rows as they are: without any guarantee."""
+    """Return accuracy on test rows of the same estimator, fitted on the training rows as they are: without any
+    guarantee."""
     train, test = (split.take(range(len(split))).numpy() / data.q for split in (data.train, data.test))
     fitted = _cloned(estimator, 0).fit(train, data.train.labels.numpy())
     return float(np.mean(np.asarray(fitted.predict(test)) == data.test.labels.numpy()))
 
 
 def _cloned(estimator: Any, seed: int) -> Any:
-    """An unfitted copy, with a seed where it takes one and has none: the same call then gives the same model."""
+    """Return an unfitted copy, with a seed where it takes one and has none: the same call then gives the same model."""
     from sklearn.base import clone
 
     try:

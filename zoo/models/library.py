@@ -33,7 +33,7 @@ def load(
     metric: ECM | str | None = None,
     quantize: bool = False,
 ) -> Model:
-    """The model in a folder (or known by name), after checking that its pieces belong together.
+    """Return the model in a folder (or known by name), after checking that its pieces belong together.
 
     The card names the sha256 of the weights and the fingerprint of the scheme; the metric in the card must be the
     scheme's; votes, if there are any, must be of these weights under this scheme. Architectures come from the package
@@ -49,7 +49,7 @@ def load(
 
 @attrs.frozen
 class Listing:
-    """One model as its card describes it; accuracies are None until measured.
+    """A model as its card describes it; accuracies are None until they are measured.
 
     `votes` is the number of forward passes per image, `size` that of the file of the weights in bytes, and `certified`
     has a pair (radius, accuracy) for each radius of the card's table, in `unit`.
@@ -108,7 +108,7 @@ class Listing:
             raise ModelError(f"{folder / CARD} lacks the entry {error}: restore the card, or {AGAIN}") from error
 
     def row(self) -> dict[str, Any]:
-        """The model as a row of a table."""
+        """Return the model as a row of a table."""
         return {
             "name": self.name,
             "data": self.data,
@@ -135,7 +135,7 @@ class Listings(list[Listing]):
         return Listings(found) if isinstance(key, slice) else found
 
     def table(self) -> list[list[str]]:
-        """The cells of the table as text, its head first."""
+        """Return the cells of the table as text, its head first."""
         rows = [model.row() for model in self]
         return [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)] if rows else []
 

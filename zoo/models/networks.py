@@ -66,7 +66,8 @@ MODELS: dict[str, Callable[[Shape, int], nn.Module]] = {
 
 
 def default_model(shape: Shape) -> str:
-    """The fast choice for inputs of this shape: `small_cnn` for images, `mlp` for tables and for very small images.
+    """Return the fast choice for inputs of this shape: `small_cnn` for images, `mlp` for tables and for very small
+    images.
 
     >>> default_model((3, 32, 32)), default_model((1, 8, 8)), default_model((12,))
     ('small_cnn', 'mlp', 'mlp')
@@ -77,7 +78,8 @@ def default_model(shape: Shape) -> str:
 def build_network(
     model: str | nn.Module | Callable[[int, int], nn.Module], shape: Shape, classes: int
 ) -> tuple[str, nn.Module]:
-    """A name for the card and the network for what a representation shows, of shape (channels, H, W) or (columns,).
+    """Return a name for the card and the network for what a representation shows, of shape (channels, H, W) or
+    (columns,).
 
     `model` is a name in `MODELS`, a module (a copy is taken: the user's stays as it is, for another run too), or a
     factory `fn(in_channels, num_classes)`, or one with timm's names, `fn(in_chans=..., num_classes=...)`, such as
@@ -114,7 +116,7 @@ def build_network(
 def _arguments(
     factory: Callable[..., nn.Module], name: str, channels: int, classes: int
 ) -> tuple[tuple[int, ...], dict[str, int]]:
-    """How a factory is called: `fn(in_channels, num_classes)`, or by the names that timm has for the two."""
+    """Return how a factory is called: `fn(in_channels, num_classes)`, or by the names that timm has for the two."""
     signature = inspect.signature(factory)
     by_name = {"in_chans": channels, "num_classes": classes}
     parameters = signature.parameters
@@ -205,7 +207,8 @@ class Base(nn.Module):
 
     @staticmethod
     def statistics(shown: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation of each channel (axis 1), shaped to broadcast; a constant channel gets std 1."""
+        """Return mean and standard deviation of each channel (axis 1), shaped to broadcast; a constant channel gets std
+        1."""
         axes = [0, *range(2, shown.ndim)]
         mean, std = shown.mean(axes, keepdim=True)[0], shown.std(axes, keepdim=True)[0]
         return mean, torch.where(std > 1e-4, std, torch.ones_like(std))

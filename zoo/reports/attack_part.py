@@ -27,7 +27,8 @@ _IMAGE_HEAD = (
 
 
 def attack_of(folder: Path, about: dict[str, Any]) -> Attack | None:
-    """The attack on the certified images of a run, if there is one: in its folder, or in `runs` for a shipped model."""
+    """Return the attack on the certified images of a run, if there is one: in its folder, or in `runs` for a shipped
+    model."""
     from zoo.attacks import read_attack, read_attack_about
     from zoo.folder import ATTACK_ABOUT
 
@@ -42,7 +43,7 @@ def attack_of(folder: Path, about: dict[str, Any]) -> Attack | None:
 
 
 def attack_section(found: Attack | None, images: Dataset | str) -> dict[str, Any] | None:
-    """What the template shows about an attack; None without one."""
+    """Return what the template shows about an attack; None without one."""
     if found is None:
         return None
     middle, least = found.median_ratio, found.ratios[0] if found.ratios else None
@@ -77,7 +78,8 @@ def _address(figure: Figure) -> str:
 
 
 def sandwich(found: Attack, *, narrow: bool = False) -> Figure:
-    """Certified accuracy by radius, and above it the accuracy under attack; the true robust accuracy lies between."""
+    """Return certified accuracy by radius, and above it the accuracy under attack; the true robust accuracy lies
+    between."""
     figure, (axes,) = new_figure(4.3 if narrow else 8.6, 3.2)
     unit, right = found.unit, [row for row in found.rows if row.correct]
     certified = np.sort(np.nan_to_num([unit.radius(row.ball) for row in right], nan=-1.0))
@@ -97,7 +99,7 @@ def sandwich(found: Attack, *, narrow: bool = False) -> Figure:
 
 
 def _chosen(found: Attack) -> list[Attacked]:
-    """Successful attacks, evenly spaced by their distance."""
+    """Return successful attacks, evenly spaced by their distance."""
     ranked = sorted((row for row in found.rows if row.changes), key=lambda row: (row.distance, row.idx))
     places = np.unique(np.linspace(0, max(0, len(ranked) - 1), min(_MOST, len(ranked))).round().astype(int))
     return [ranked[k] for k in places]
@@ -135,7 +137,7 @@ def _item(found: Attack, row: Attacked, images: Dataset) -> dict[str, Any]:
 
 
 def _marked(before: NDArray[Any], after: NDArray[Any], q: int) -> NDArray[Any]:
-    """The image, darkened and grey, with the changed pixels in red."""
+    """Return the image, darkened and grey, with the changed pixels in red."""
     grey = (before.astype(np.float64).mean(axis=0) * 0.35).astype(before.dtype)
     marks = np.stack([grey] * 3)
     hit = (before != after).any(axis=0)

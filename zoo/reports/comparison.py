@@ -29,7 +29,8 @@ class Comparison:
     left_out: int
 
     def rows(self) -> list[dict[str, Any]]:
-        """One run a row, as plain data; accuracies are shares of the images, `votes` forward passes an image."""
+        """Return one run per row, as plain data; accuracies are shares of the images, `votes` forward passes per
+        image."""
         return [
             {
                 "run": name,
@@ -65,7 +66,7 @@ class Comparison:
 
 
 def compare(*runs: Run, radii: Sequence[Exact] | None = None) -> Comparison:
-    """Certified runs (folders, names, models or results of `certify`) on the images that all of them share.
+    """Compare certified runs (folders, names, models or results of `certify`) on the images that all of them share.
 
     They must count radii in the same unit and be of the same test images: by folder the digests of the test splits
     are compared, and only images with the same index and label are counted. `radii` defaults to those of the run that

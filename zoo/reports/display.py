@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 def down(radius: float, digits: int = 4) -> str:
-    """A radius in so many digits, rounded down: what is printed is certified.
+    """Return a radius in so many digits, rounded down: what is printed is certified.
 
     >>> down(0.29999), down(float("nan")), down(float("inf"))
     ('0.2999', 'no certificate', 'no limit')
@@ -25,7 +25,7 @@ def down(radius: float, digits: int = 4) -> str:
 
 
 def png_address(levels: NDArray[Any], q: int) -> str:
-    """Levels 0..q, (C, H, W) with C = 1 or 3, as a PNG in a data address.
+    """Return levels 0..q, (C, H, W) with C = 1 or 3, as a PNG in a data address.
 
     >>> png_address(np.zeros((1, 2, 2), np.uint8), 255)[:22]
     'data:image/png;base64,'

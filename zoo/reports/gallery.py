@@ -17,7 +17,7 @@ _MOST, _DIGITS = 24, 6
 
 
 def images_of(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset | str:
-    """The data set whose test images were certified, or why it cannot be shown."""
+    """Return the data set whose test images were certified, or why it cannot be shown."""
     try:
         loaded = certified_data(about, data, root)
     except DataError as error:
@@ -60,7 +60,8 @@ def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
         table.append([row.idx, names[row.label], names[row.predict], share, row.unsure, *radii])
     text = (
         f"{len(items)} images, evenly spaced from the smallest to the largest {found.unit.name} (the number below). "
-        "A solid frame: predicted right. A dashed frame: wrong, and certified to stay wrong within that radius."
+        "A solid frame means that the prediction is correct. A dashed frame means that it is wrong, and certified to "
+        "stay wrong within that radius."
     )
     head = ["image", "class", "predicted", "right votes (%)", "unsure", *(METHOD_NAMES[m] for m in found.methods)]
     middle = rows[len(rows) // 2]
@@ -70,14 +71,14 @@ def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
         "gallery_head": head,
         "gallery_rows": table,
         "seen": _seen(found, images, middle),
-        "seen_text": f"Test image {middle.idx}, then what is left of it at four of the {found.scheme.samples} samples: "
-        "the lower and the upper end of the bin that holds each value. A pixel without a divider is black in the "
+        "seen_text": f"Test image {middle.idx}, and what the network sees of it at four of the {found.scheme.samples} "
+        "samples: the lower and the upper end of the bin that contains each value. A hidden pixel is black in the "
         "lower picture and white in the upper one.",
     }
 
 
 def chosen_rows(found: Certification, count: int = _MOST) -> list[Row]:
-    """Rows evenly spaced by radius, smallest first (those without a certificate before all)."""
+    """Return rows evenly spaced by radius, smallest first (those without a certificate before all)."""
     ranked = sorted(found.rows, key=lambda row: (np.nan_to_num(found.radius_of(row), nan=-1.0), row.idx))
     places = np.unique(np.linspace(0, len(ranked) - 1, min(count, len(ranked))).round().astype(int))
     return [ranked[k] for k in places]
@@ -106,7 +107,7 @@ def _seen(found: Certification, images: Dataset, row: Row) -> list[dict[str, Any
 
 
 def cut(radius: float) -> float:
-    """A radius in few digits, rounded down; no certificate is -1, no limit is 1e300.
+    """Return a radius in few digits, rounded down; no certificate is -1, no limit is 1e300.
 
     >>> cut(0.123456789), cut(float("nan")), cut(float("inf"))
     (0.123456, -1.0, 1e+300)

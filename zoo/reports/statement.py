@@ -45,7 +45,7 @@ class Statement:
 
 
 def in_words(ball: Certificate, spec: TableSpec) -> str:
-    """The sentence of a certificate under the description of a table.
+    """Return the sentence of a certificate under the description of a table.
 
     >>> from fractions import Fraction
     >>> spec = TableSpec.fit({"a": [0, 1], "b": [0, 1], "c": [0, 1], "y": [0, 1]}, "y", immutable=["c"])
@@ -76,7 +76,7 @@ def in_words(ball: Certificate, spec: TableSpec) -> str:
 
 
 def changes_alone(ball: Certificate, spec: TableSpec, levels: Sequence[int]) -> dict[str, str]:
-    """For each changeable column the values that it alone may take, the others staying as they are, in words."""
+    """Return, for each changeable column, the values that it alone may take, in words."""
     found = {}
     for i in spec.having("changeable"):
         reach = ball.reach(i)
@@ -86,7 +86,7 @@ def changes_alone(ball: Certificate, spec: TableSpec, levels: Sequence[int]) -> 
 
 
 def statements(run: Certification | Model | str | os.PathLike[str]) -> list[Statement]:
-    """What was certified for each row of a table, in words; `run` is a certified run, its folder or its model.
+    """Return what was certified for each row of a table, in words; `run` is a certified run, its folder or its model.
 
     >>> from tempfile import TemporaryDirectory
     >>> from zoo import certify, train
@@ -100,7 +100,7 @@ def statements(run: Certification | Model | str | os.PathLike[str]) -> list[Stat
     about = read_about(folder)
     spec = spec_of(about)
     if spec is None:
-        raise ModelError(f"{folder} is no run on a table with named columns: statements are made for zoo.Table data")
+        raise ModelError(f"{folder} is not a run on a table with named columns; statements need zoo.Table data")
     found = run if isinstance(run, Certification) else read_certification(folder)
     changeable = spec.having("changeable")
     names = spec.class_names
@@ -121,13 +121,13 @@ def statements(run: Certification | Model | str | os.PathLike[str]) -> list[Stat
 
 
 def spec_of(about: dict[str, Any]) -> TableSpec | None:
-    """The description of the table that a run is about; None where it is about other data."""
+    """Return the description of the table that a run is about; None where it is about other data."""
     table = about.get("card", {}).get("data", {}).get("table")
     return None if table is None else TableSpec.from_dict(table)
 
 
 def _counts(ball: Certificate) -> bool:
-    """Whether every component is a step, so that the number of changed columns says all."""
+    """Return whether every component is a step, so that the number of changed columns says all."""
     return all(profile.is_zero or (profile.power() or (1,))[0] == 0 for profile in ball.metric.components)
 
 

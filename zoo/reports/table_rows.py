@@ -13,7 +13,7 @@ _MOST = 12
 
 
 def table_rows(found: Certification, about: dict[str, Any], data: Dataset | str) -> dict[str, Any]:
-    """The rows of a run on a table for the page: `rows` is empty for other data.
+    """Return the rows of a run on a table for the page: `rows` is empty for other data.
 
     Values are shown where the table itself is at hand; the sentences need only its description in the card.
     """

@@ -13,7 +13,7 @@ from zoo.names import OBJECTIVE_NAMES
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
 # Settings that were added later, with the one value that they had before: what a card means that does not name them.
-UNNAMED = {"shift": True, "optimizer": "sgd"}
+UNNAMED = {"shift": True, "optimizer": "sgd", "half": False}
 
 
 @attrs.frozen(kw_only=True)
@@ -44,6 +44,7 @@ class Recipe:
     shift: bool = True  # move images by a few pixels, where the data set says that this keeps the class
     clip: float = 5.0  # largest norm of the gradient; 0 does not clip
     bf16: bool = True  # autocast to bfloat16 where the device computes faster in it
+    half: bool = False  # round matrices and kernels to float16 at the end, which halves the file of weights
 
     def __attrs_post_init__(self) -> None:
         if self.objective not in OBJECTIVE_NAMES:
@@ -51,7 +52,7 @@ class Recipe:
         for name, choices in (("schedule", get_args(Schedule)), ("optimizer", get_args(Optimizer))):
             if getattr(self, name) not in choices:
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write one of {', '.join(choices)}")
-        for name in ("nesterov", "shift", "bf16"):
+        for name in ("nesterov", "shift", "bf16", "half"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write true or false (True or False in Python)")
         ranges: dict[str, tuple[float, float]] = {

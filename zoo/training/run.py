@@ -26,6 +26,7 @@ from zoo.models import (
     load,
     read_card,
     require_fit,
+    round_to_half,
     write_model,
 )
 from zoo.training.card import measured_card, opening_card
@@ -117,6 +118,8 @@ def train(
             run = Run(base, noise, loaded, recipe, seed, folder, here, identity, progress, checkpoint_seconds)
             began = time.time()
             fit(run)
+            if recipe.half:
+                round_to_half(base)
             return _kept(run, card, time.time() - began)
 
 

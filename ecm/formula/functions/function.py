@@ -13,7 +13,7 @@ Shape = tuple[bool, bool, bool, bool]
 
 
 def unsmooth(u: arb_series) -> arb_series:
-    """The series of a function that has none: formulas are cut into smooth pieces before a series is taken."""
+    """Return the series of a function that has none: formulas are cut into smooth pieces before a series is taken."""
     raise NotImplementedError("sign and Abs are resolved into pieces before a series is taken")
 
 

@@ -6,5 +6,5 @@ from ecm.formula.functions.function import Shape
 
 
 def odd_shape(lo: arb, hi: arb) -> Shape:
-    """What is known of such a function between lo and hi."""
+    """Return what is known of such a function between lo and hi."""
     return True, False, bool(lo >= 0), bool(hi <= 0)

@@ -13,7 +13,7 @@ from ecm.formula.functions.function import Function, Shape
 
 
 def _half_wave(lo: arb, hi: arb) -> int | None:
-    """The parity of the n with [lo, hi] inside [n*pi, (n+1)*pi], if there is such an n."""
+    """Return the parity of the n with [lo, hi] inside [n*pi, (n+1)*pi], if there is such an n."""
     whole = ((lo + hi) / (2 * arb.pi())).floor().unique_fmpz()
     if whole is None:
         return None

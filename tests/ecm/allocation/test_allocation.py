@@ -123,7 +123,7 @@ def test_other_json_raises_our_error(text: str) -> None:
 
 
 def test_table_shows_every_width() -> None:
-    """The printed table has a row a width, the infinite rest and eps as a formula."""
+    """The printed table has a row per width, the infinite rest and eps as a formula."""
     _, _, *lines, last = str(Allocation(SQRT, KNOWN, 255, 1000)).splitlines()
     assert [line.split()[:2] for line in lines] == [[str(j), str(w)] for j, w in KNOWN.items()] + [["inf", "15"]]
     assert last == "eps = g(109/255) - 634/1000 = 0.0197974 (given; not known to be optimal)"

@@ -155,7 +155,7 @@ def test_wrong_samples_and_shapes_are_refused() -> None:
             noise.bounds(torch.zeros((1, 3), dtype=torch.int64), wrong)
     with pytest.raises(InputError, match="3"):
         noise.bounds(torch.zeros((1, 4), dtype=torch.int64), [0])
-    with pytest.raises(InputError, match="one sample an image"):
+    with pytest.raises(InputError, match="one sample per image"):
         noise.paired(torch.zeros((2, 3), dtype=torch.int64), [0])
 
 

@@ -315,5 +315,5 @@ def test_a_place_that_cannot_be_written_is_said_in_words(tmp_path: Path) -> None
     """By an error of ours that names it."""
     (tmp_path / "file").write_text("")
     classifier = SmoothedClassifier(nn.Linear(6, 2), Scheme.l1(2, shape=(3,), q=4), 2)
-    with pytest.raises(RecordError, match=r"could not be written: Not a directory.*go on"):
+    with pytest.raises(RecordError, match=r"could not be written: Not a directory.*to resume"):
         vote_dataset(classifier, np.zeros((1, 3), dtype=np.int64), tmp_path / "file" / "votes")

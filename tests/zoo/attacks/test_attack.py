@@ -16,13 +16,15 @@ from typer.testing import CliRunner
 
 import zoo
 from ecm import ECM, ECMError
-from smoothing import BruteForce, Certifier, Scheme, SmoothedClassifier
+from smoothing import BruteForce, Certifier, Packing, Scheme, SmoothedClassifier, pack_logits
+from smoothing.certificates import Rule, finalists
 from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import ModelError
 from zoo.attacks.evaluation import Evaluation
 from zoo.attacks.inside import attack_inside
 from zoo.attacks.menu import Menu
 from zoo.attacks.result import Attacked, above, within
+from zoo.attacks.rule import Plurality, Runoff
 from zoo.attacks.search import Search
 from zoo.certification import Unit, ball_text
 from zoo.cli import app
@@ -43,28 +45,28 @@ def schemes() -> dict[str, Scheme]:
     }
 
 
-def classifier(scheme: Scheme, seed: int) -> SmoothedClassifier:
-    """A small random network of three classes."""
+def classifier(scheme: Scheme, seed: int, rule: Rule = "plurality", classes: int = 3) -> SmoothedClassifier:
+    """A small random network."""
     torch.manual_seed(seed)
-    base = nn.Sequential(nn.Flatten(), nn.Linear(2 * scheme.features, 16), nn.ReLU(), nn.Linear(16, 3))
+    base = nn.Sequential(nn.Flatten(), nn.Linear(2 * scheme.features, 16), nn.ReLU(), nn.Linear(16, classes))
     with torch.no_grad():
         for parameter in base.parameters():
             parameter.mul_(4)
-    return SmoothedClassifier(base, scheme, classes=3)
+    return SmoothedClassifier(base, scheme, classes=classes, rule=rule)
 
 
 class World:
     """All points of a small scheme with their smoothed classes: the nearest change is found by going through them."""
 
-    def __init__(self, scheme: Scheme, seed: int) -> None:
-        self.smoothed = classifier(scheme, seed)
+    def __init__(self, scheme: Scheme, seed: int, rule: Rule = "plurality", classes: int = 3) -> None:
+        self.smoothed = classifier(scheme, seed, rule, classes)
         self.points = BruteForce(scheme).points
         self.classes = self.smoothed.predict(self.points.reshape(-1, *scheme.shape))
-        self.certifier = Certifier(scheme, 3)
+        self.certifier = Certifier(scheme, classes, rule=rule)
 
     def ball(self, x: int) -> Any:
         levels = self.points[x].reshape(self.smoothed.scheme.shape)
-        return self.certifier(self.smoothed.votes(levels[None])[0], levels)
+        return self.certifier(self.smoothed.rankings(levels[None])[0], levels)
 
     def nearest(self, x: int) -> float:
         menu = Menu(self.smoothed.scheme, self.points[x])
@@ -72,12 +74,13 @@ class World:
         return min((menu.cost(self.points[y]) for y in other), default=np.inf)
 
 
+@pytest.mark.parametrize("rule", ["plurality", "runoff"])
 @pytest.mark.parametrize("kind", schemes())
-def test_against_exhaustive_search(kind: str) -> None:
+def test_against_exhaustive_search(kind: str, rule: Rule) -> None:
     """certified radius <= nearest change (by going through all points) <= attack, and the attack is mostly nearest."""
     scheme, ratios = schemes()[kind], []
     for seed in range(2):
-        world = World(scheme, seed)
+        world = World(scheme, seed, rule, classes=3 + (rule == "runoff"))
         evaluation = Evaluation(world.smoothed)
         for x in np.random.RandomState(seed).choice(len(world.points), 4, replace=False).tolist():
             ball, nearest = world.ball(x), world.nearest(x)
@@ -138,6 +141,46 @@ def test_the_budget_is_kept() -> None:
         evaluation = Evaluation(world.smoothed)
         Search(evaluation, world.points[7], int(world.classes[7]), budget=budget).run()
         assert evaluation.passes <= budget
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5, 14])
+def test_goals_are_all_the_ways_to_change_a_class(classes: int) -> None:
+    """Random rankings: the rule predicts as the classifier does, and at any logits at which another class wins than
+    before, some goal set at the logits before is reached, by a run-off as by a plurality."""
+    random, packing = np.random.RandomState(classes), Packing.of(classes)
+    for _ in range(200):
+        samples = random.randint(3, 12)
+        weights = random.randint(1, 3, size=samples)
+        before, after = random.randn(2, samples, classes).astype(np.float32)
+        before[:, 0] += 1
+        for rule in (Plurality(weights), Runoff(weights)):
+            codes = pack_logits(after)
+            counts = np.bincount(packing.votes(codes), weights, minlength=classes)
+            wins = int(counts.argmax())
+            if isinstance(rule, Runoff):
+                a, b = finalists(counts.tolist())
+                place = packing.positions(codes)
+                lead = weights @ ((place[:, a] < place[:, b]).astype(int) - (place[:, b] < place[:, a]))
+                wins = a if lead >= 0 else b
+            assert rule.prediction(after) == wins
+            c = rule.prediction(before)
+            goals = rule.goals(before, c)
+            assert min(rule.need(before, goal) for goal in goals) > 0
+            if wins != c and classes <= 5:
+                assert min(rule.need(after, goal) for goal in goals) == 0
+
+
+def test_a_final_is_lost_although_the_votes_are_won() -> None:
+    """By plurality class 0 wins; the run-off is lost to class 1, whose supporters and those of class 2 agree."""
+    logits = np.array([[2, 1, 0]] * 4 + [[0, 2, 1]] * 3 + [[0, 1, 2]] * 2, np.float32)
+    weights = np.ones(9, np.int64)
+    assert Plurality(weights).prediction(logits) == 0
+    rule = Runoff(weights)
+    assert rule.prediction(logits) == 1
+    nearest = rule.goals(logits, 1)[0]
+    # Two of the seven samples above class 1 in the second round are too many: one is enough, since ties go to 0.
+    assert (nearest.targets, nearest.against, rule.need(logits, nearest)) == ((0,), (1,), 1)
+    assert rule.worth(logits, nearest).tolist() == [2.0] * 9
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------

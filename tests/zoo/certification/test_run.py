@@ -58,7 +58,7 @@ def model(tmp_path: Path) -> Model:
 
 
 def test_the_table_begins_with_the_columns_that_the_field_reads(model: Model) -> None:
-    """idx label predict radius correct time, tab separated, one row an image."""
+    """idx label predict radius correct time, tab separated, one row per image."""
     found = run(model)
     header, *rows = (model.path / TABLE).read_text().splitlines()
     assert header.split("\t")[:6] == ["idx", "label", "predict", "radius", "correct", "time"]

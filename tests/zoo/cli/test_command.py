@@ -152,7 +152,7 @@ def test_an_empty_list_says_how_to_begin(tmp_path: Path) -> None:
         (["train", "z**0.5/3", "-d", "mnits"], 2, "did you mean 'mnist'"),
         (["train", "z**0.5/3", "--model", "resnet81"], 2, "did you mean 'resnet18'"),
         (["train", "z**0.5/3", "--set", "shift=no"], 2, "shift = 'no': write true or false"),
-        (["compare", "model", "model", "--plot", "curves.pdf"], 2, "ends in none of .png, .svg"),
+        (["compare", "model", "model", "--plot", "curves.pdf"], 2, "must end in .png or .svg"),
         (["frobnicate"], 2, "No such command"),
     ],
 )
@@ -222,12 +222,20 @@ def test_a_real_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
         (("train", "z**0.5/3", "--model", "resnet19"), "did you mean 'resnet18'"),
         (("train", "z**0.5/3", "--set", "lrr=1"), "did you mean 'lr'"),
         (("train", "z**0.5/3", "--preset", "slow"), "preset 'slow'"),
+        (("train", "z**0.5/3", "--start", "cifar10-l0.5-a19"), "did you mean 'cifar10-l0.5-a18'"),
+        (
+            ("train", "z**0.5/3", "--start", "cifar10-l0.5-a18", "--model", "mlp"),
+            "its network is 'small_cnn', not 'mlp'",
+        ),
+        (("train", "z**2", "--grid"), "not concave"),
+        (("train", "z/2", "z/3", "-d", "cifar10"), "write one formula for all features, or 3 formulas"),
+        (("reproduce", "digits", "--start", "nowhere"), "neither the folder of a model nor a known name"),
         (("certify", "nowhere"), "neither the folder of a model nor a known name"),
         (("certify", "digits-l0.5-a4", "--certificate", "best"), "certificate = 'best' is unknown"),
     ],
 )
 def test_what_is_wrong_is_said_before_torch_is_loaded(words: tuple[str, ...], said: str) -> None:
-    """Formula, data set, network, setting, preset, model and certificate: none of them needs it."""
+    """Formula, data set, network, setting, preset, models and certificate: none of them needs it."""
     program = (
         "import sys; from zoo.cli import app\n"
         "try:\n    app(sys.argv[1:])\n"
@@ -250,6 +258,34 @@ def test_a_command_says_first_what_it_costs_and_last_what_comes_next(model: Mode
     assert "Next: ecm certify 'a b'" in trained.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("demo",), "It takes about a minute on two CPU cores"),
+        (("verify", "z**0.5/18"), "Checking every layer of the guarantee for g = z**(1/2)/18 at q = 255: usually"),
+        (("verify", "--model", "digits-l0.5-a4", "-n", "3"), "3 test images, at most 61,440 forward passes"),
+        (("attack", "digits-l0.5-a4", "-n", "3"), "3 test images, at most 30,720 forward passes"),
+        (("reproduce", "digits", "--minutes", "3"), "Reproducing digits at the small scale: about 3 minutes"),
+        (("export", "digits-l0.5-a4", "-i", "6"), "from its recorded votes: a few seconds"),
+        (("report", "digits-l0.5-a4"), "from its recorded votes: about ten seconds"),
+    ],
+)
+def test_a_slow_command_says_what_it_does_before_torch_is_loaded(words: tuple[str, ...], said: str) -> None:
+    """The sentence comes first: here the import of torch ends the process, and the sentence was printed."""
+    program = (
+        "import sys\n"
+        "class NoTorch:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'torch':\n            raise SystemExit(77)\n"
+        "sys.meta_path.insert(0, NoTorch())\n"
+        "from zoo.cli import app\n"
+        "app(sys.argv[1:])"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 77, done.stderr
+    assert said in " ".join(done.stderr.split())
+
+
 def test_known_names_are_those_of_the_registries() -> None:
     """They are listed twice, so that they can be known without torch."""
     from zoo import MODELS
@@ -258,3 +294,13 @@ def test_known_names_are_those_of_the_registries() -> None:
 
     assert set(DATASET_NAMES) == set(DATASETS) - {"tiny"}
     assert (MODEL_NAMES, set(OBJECTIVE_NAMES)) == (tuple(MODELS), set(OBJECTIVES))
+
+
+@pytest.mark.parametrize("name", ["digits", "breast_cancer", "wine", "iris"])
+def test_known_sizes_are_those_of_the_data(name: str) -> None:
+    """The first axis and q are listed too, so that formulas can be checked without torch."""
+    from zoo import load_data
+    from zoo.names import known_size
+
+    data = load_data(name)
+    assert known_size(name) == (data.shape[0], data.q)

@@ -77,7 +77,7 @@ def test_a_design_is_built_when_asked() -> None:
 
 
 def test_several_formulas_are_channels() -> None:
-    """One formula a channel; equal ones share a component, a zero is allowed."""
+    """One formula per channel; equal ones share a component, a zero is allowed."""
     found = data("derive", "sqrt(z)/18", "0", "sqrt(z)/18", "--q", "16", "--budget", "400")
     assert [(c["g"], c["groups"]) for c in found["components"]] == [("z**(1/2)/18", [0, 2]), ("0", [1])]
     assert found["components"][1]["allocation"]["infinite"] == 400
@@ -217,7 +217,7 @@ def test_a_budget_that_shows_nothing_is_said_to() -> None:
     """B g(1/q) < 1: not one divider fits, and the least budget with one is named."""
     for command in ("derive", "allocate"):
         shown = " ".join(run(command, "z**0.5/18", "--budget", "10").output.split())
-        assert "Warning: No width fits B = 10: all outcomes are infinite" in shown
+        assert "Warning: B = 10 is too small: all outcomes are infinite" in shown
         assert "from B = 288 on" in shown
     assert "Warning" not in run("derive", "z**0.5/18", "--budget", "288").output
     assert "Warning" not in run("derive", "0", "--budget", "10").output

@@ -251,7 +251,7 @@ def test_damaged_images_and_folders_are_named(folder: Path) -> None:
     data = load_data(folder)
     with pytest.raises(DataError, match="is a web page"):
         data.train.take([0])
-    with pytest.raises(DataError, match="is no readable image"):
+    with pytest.raises(DataError, match="is not a readable image"):
         data.train.take([1])
     (folder / "val" / "horse").mkdir()
     with pytest.raises(DataError, match="horse"):
@@ -265,7 +265,7 @@ def test_a_damaged_image_met_by_a_worker_is_named_in_one_line(folder: Path, monk
     (folder / "train" / "cat" / "0.jpg").write_bytes(b"broken")
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     split = load_data(folder).train
-    with pytest.raises(DataError, match=r"^\S*0.jpg is no readable image .*; replace or delete it$"):
+    with pytest.raises(DataError, match=r"^\S*0.jpg is not a readable image .*; replace or delete it$"):
         next(split.batches([torch.zeros(64, dtype=torch.int64)], Augmentation(), (0, 0)))
 
 
@@ -338,7 +338,7 @@ def test_arrays_are_data_sets() -> None:
         (np.zeros((0, 3), int), [], 255, "labels of type float64|no images; give at least one"),
         (np.zeros((4, 3), int), [0, 1, 0, 1], 0, "q = 0; write the largest level"),
         (np.zeros((4, 3), int), [0, 1, 0, 1], 16.0, "q = 16.0; write the largest level"),
-        ([[1, 2], [3]], [0, 1], 255, "the levels are no array"),
+        ([[1, 2], [3]], [0, 1], 255, "the levels are not an array"),
         (None, [0, 1], 255, "levels of type object"),
     ],
 )

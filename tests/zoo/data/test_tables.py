@@ -71,7 +71,7 @@ def test_limits_come_from_training_rows_alone() -> None:
         ({"age": 500}, r"column 'age': row 0 holds 500, outside the limits .* limits=\{'age': \(low, high\)\}"),
         ({"age": float("nan")}, "column 'age': the value in row 0 is missing"),
         ({"age": float("inf")}, "column 'age': row 0 holds inf"),
-        ({"age": "old"}, "column 'age' holds something that is no number"),
+        ({"age": "old"}, "column 'age' contains something that is not a number"),
         ({"town": "Rome"}, r"column 'town': row 0 holds 'Rome', .* categories=\{'town': \[...\]\}"),
         ({"town": None}, "column 'town': the value in row 0 is missing"),
         ({"height": 1.8}, "a column 'height' that the table did not have"),
@@ -89,12 +89,12 @@ def test_a_value_that_has_no_level_is_named(change: dict[str, Any], said: str) -
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"free": ["ages"]}, "free names 'ages', which is no column"),
+        ({"free": ["ages"]}, "free names 'ages', which is not a column"),
         ({"immutable": "age"}, r"immutable = 'age': write a list of column names, as in \['age'\]"),
         ({"immutable": ["age"], "free": ["age"]}, "both immutable and free"),
         ({"q": 1}, "column 'town' has 3 different levels, but q = 1 allows 2"),
         ({"q": 0}, "q = 0: write the largest level"),
-        ({"limits": {"age": (80, 20)}}, "column 'age': the limits 80.0..20.0 are no interval"),
+        ({"limits": {"age": (80, 20)}}, "column 'age': the limits 80.0..20.0 are not an interval"),
         ({"steps": {"age": 0}}, "column 'age': steps = 0"),
         ({"outside": "cut"}, "outside = 'cut'"),
     ],
@@ -162,7 +162,7 @@ def test_a_metric_by_name() -> None:
     [
         ({"weight": "z/4"}, "says nothing about the columns smoker, town, size"),
         ({"age": "z/4", "*": "z"}, "names 'age', which is immutable and has no metric"),
-        ({"heigt": "z/4", "*": "z"}, "names 'heigt', which is no column"),
+        ({"heigt": "z/4", "*": "z"}, "names 'heigt', which is not a column"),
         (ECM.grouped(["z", "z", "z", "z", "sign(z)/2"]), "column 'age' is immutable, but the metric gives it g = z"),
         (ECM.grouped(["sign(z)", "z", "z", "z", "z"]), "the values of 'smoker' have no order"),
     ],

@@ -96,7 +96,7 @@ def test_a_bad_formula_is_explained(bad: Bad) -> None:
     assert not verdict.accepted
     with pytest.raises(ValueError, match=re.escape(verdict.explanation[:20])):
         metric_of(bad.formula, 255)
-    assert "concave, nowhere decreasing" in words.why(verdict)
+    assert "concave, non-decreasing" in words.why(verdict)
     assert "<" not in re.sub(r"</?(p|mark)( class='\w+')?>", "", words.why(verdict))
     if bad.answer == "refused":
         assert figures.refusal(verdict)["series"]
@@ -143,7 +143,7 @@ def test_a_formula_that_is_open_between_the_levels_is_taken_on_them() -> None:
     assert verdict.answer == "grid"
     assert continuous_law(formula, 16) is None
     assert quantized_law(formula, 16) == tuple(ECM.from_expr(formula, grid=16).quantized(16).rows())
-    assert "Between the levels it is open" in words.why(verdict)
+    assert "It is not proven between the levels" in words.why(verdict)
 
 
 @settings(max_examples=25)
@@ -247,6 +247,21 @@ def test_the_picture_is_what_the_noise_gives() -> None:
     assert png_address(shown.lower[0], 32).startswith("data:image/png;base64,")
 
 
+def test_one_sample_is_shown_under_both_couplings_at_the_same_alpha() -> None:
+    """Middles of bins in quarter-steps, by `smoothing.Noise`; hidden features are grey; both show a like number."""
+    design, levels = ECM.from_expr("z**0.5/4").design(128, 16), picture("digit", 16)
+    found = seen(Inputs("z**0.5/4", 16, 128, picture="digit", first=5), 128, "aperiodic")
+    assert [name for name, *_ in found.compared] == ["independent", "spread"]
+    for name, middles, shown in found.compared:
+        scheme = Scheme(design, SHAPES["digit"], coupling=name)  # type: ignore[arg-type]
+        lower, upper = (ends[0, 0].numpy() for ends in Noise(scheme).bounds(torch.from_numpy(levels)[None], [5]))
+        hidden = (lower == 0) & (upper == 2 * 16)
+        assert np.array_equal(middles, lower + upper)
+        assert (middles[hidden] == 2 * 16).all()
+        assert shown == (~hidden).mean()
+        assert 0 < shown < 0.5  # about 1/4 of the features
+
+
 def test_the_photograph_has_its_shape() -> None:
     """Three channels, all levels within 0..q."""
     levels = picture("flower", 255)
@@ -347,7 +362,7 @@ class Here(Worker):
 
 
 def test_the_page_follows_its_controls() -> None:
-    """A formula, a refusal, a share of votes, a budget and back to the default, without a browser."""
+    """A formula, a refusal, a share of votes, a budget and the default again, without a browser."""
     pytest.importorskip("nicegui")
     from nicegui.testing import user_simulation
 
@@ -370,6 +385,7 @@ def test_the_page_follows_its_controls() -> None:
             page.q.value = 16
             page.picture.value = "digit"
             await until(lambda: page.pictures.content.count("<img") == 9)
+            assert page.coupling.content.count("<img") == 3
             assert page.badge.text == "An ECM, proven on all of [0, 1]"
             assert page.budget.value == library_default(ECM.from_expr("z**0.5/18"), 16)
             before = page.promise.content

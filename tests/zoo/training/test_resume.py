@@ -89,7 +89,7 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
     """It is named, and what to do is said; nothing is trained over it."""
     settings = {"budget": 24, "epochs": 1, "progress": False, "device": "cpu"}
     (tmp_path / CHECKPOINT).write_bytes(b"not a checkpoint")
-    with pytest.raises(CheckpointError, match=r"damaged or no safetensors file .*; delete it to begin the run anew"):
+    with pytest.raises(CheckpointError, match=r"damaged or no safetensors file .*; delete it to start the run again"):
         train("z**0.5/3", "digits", out=tmp_path, **settings)
     save_tensors(tmp_path / CHECKPOINT, {}, {"step": 1, "sums": [0, 0, 0], "run": {"scheme": "another"}})
     with pytest.raises(CheckpointError, match="holds another run: the metric, its budget or design"):

@@ -1,6 +1,6 @@
-"""What `docs/results.md` says, counted from the records: tables, figures, and the numbers of its sentences.
+"""What `docs/paper.md` says, counted from the records: tables, figures, and the numbers of its sentences.
 
-The sentences themselves are in `results.jinja`.
+The sentences themselves are in `paper.jinja`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import jinja2
 
 from docs.programs.budget import budget, budget_figures
 from docs.programs.gain import by_power, gain_figures, gain_table, growth_table, largest, prototype
-from docs.programs.records import MAIN, RECORDS, Found, Run, find, read_run, recipe, runs_in, shipped
+from docs.programs.records import MAIN, RECORDS, Found, Run, find, read_run, runs_in, shipped
 from docs.programs.text import difference, listed, percent, plain, table, with_interval
 from zoo.certification import METHODS
 from zoo.experiments import SIZES
@@ -39,7 +39,6 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
     groups = by_power(records)
     facts = {
         "campaigns": _campaigns(experiments, records),
-        "base18": _base18(records),
         "answers": _answers(experiments),
         "largest": largest(groups),
         "commands": _commands(experiments, records),
@@ -52,11 +51,10 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
         "growth": growth_table(groups),
         "prototype": prototype(groups),
         "budget": budget(experiments.get("budgets")),
-        "recipe": _recipe(recipe(records)),
         "not_run": [experiment for name, experiment in EXPERIMENTS.items() if name not in experiments],
     }
     template = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    text = template.from_string((Path(__file__).parent / "results.jinja").read_text()).render(facts)
+    text = template.from_string((Path(__file__).parent / "paper.jinja").read_text()).render(facts)
     return text.rstrip() + "\n", gain_figures(groups) | budget_figures(experiments.get("budgets"))
 
 
@@ -149,7 +147,8 @@ def _commands(experiments: dict[str, Found], records: Path) -> list[str]:
                 first[name] = f'ecm train "{formula}" --dataset {data} {long}{where}'
             begun = f" --start {name}{_settings(own)}"
         lines.append(
-            f"ecm reproduce {one.done.experiment.name} --epochs {epochs} --images {one.done.images}{begun}{where}"
+            f"ecm reproduce {one.done.experiment.name} --epochs {epochs} --images {one.done.images}{begun} "
+            f"--coupling independent{where}"
         )
     return [*first.values(), *lines]
 
@@ -175,21 +174,6 @@ def _mixed(experiments: dict[str, Found]) -> bool:
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------
-
-
-def _base18(records: Path) -> dict[str, str] | None:
-    """Base accuracies at alpha = 18: of the model that is shipped, of the one in the tables, and the paper's."""
-    name = f"{MAIN}-l0.5-a18"
-    if records / MAIN / name not in set(runs_in(records / MAIN)):
-        return None
-    table1 = EXPERIMENTS["table1"]
-    best = next(run for run in shipped() if run.name == name)
-    return {
-        "ours": percent(best.trained.base.share),
-        "effort": effort(best),
-        "compared": percent(read_run(records / MAIN / name).trained.base.share),
-        "theirs": f"{table1.base(*table1.models('small')[name]):.2f}",
-    }
 
 
 def effort(run: Run) -> str:
@@ -223,7 +207,7 @@ def _models(experiments: dict[str, Found]) -> str:
                 with_interval(run.certification.smoothed_accuracy),
                 "" if clean is None else f"{clean:.2f}",
             ]
-    head = ["model", "training", "design, votes an image", "images", "base", "published", "smoothed", "published"]
+    head = ["model", "training", "design, votes per image", "images", "base", "published", "smoothed", "published"]
     return table(head, rows.values())
 
 
@@ -327,7 +311,8 @@ def _cleans(cells: Iterable[Cell]) -> str:
 # ---- training --------------------------------------------------------------------------------------------------------
 
 
-def _recipe(tried: list[dict[str, Any]]) -> str:
+def tried_in_training(tried: list[dict[str, Any]]) -> str:
+    """One row for each entry of `recipe.json`; what was not measured stays empty."""
     keys = ("what", "epochs", "lr", "base_accuracy", "images", "core_minutes", "note")
     rows = []
     for row in tried:

@@ -1,0 +1,1 @@
+"""Mutation testing of the modules that soundness rests on; docs/mutation.md has the figures."""

@@ -1,0 +1,168 @@
+"""Certificates at the edges of what they are asked: nothing, everything, one too many, one too few."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import mpmath
+import numpy as np
+import pytest
+
+from ecm import ECM
+from ecm.errors import ECMError
+from smoothing.certificates.certificate import Certificate
+from smoothing.certificates.certifier import certify
+from smoothing.certificates.tally import Tally
+from smoothing.errors import InputError, VoteError
+from smoothing.scheme import Scheme
+
+
+def ball(radius: Fraction | None, closed: bool, metric: ECM, shape: tuple[int, ...] = (2,), **more: Any) -> Certificate:
+    """A certificate on the levels 0..4 with nothing special but its ball."""
+    return Certificate(0, "integer", radius, closed, metric, **{"q": 4, "shape": shape} | more)
+
+
+def everywhere(metric: ECM, shape: tuple[int, ...] = (2,)) -> Certificate:
+    """No point at all gets another class."""
+    return attrs.evolve(ball(Fraction(9), True, metric, shape), everywhere=True)
+
+
+@pytest.mark.parametrize("votes", [np.zeros((1, 4), np.uint8), np.zeros((4, 1), np.uint8), np.zeros(0, np.uint8)])
+def test_votes_are_those_of_one_image(votes: np.ndarray) -> None:
+    """Neither a batch of them nor none."""
+    with pytest.raises(VoteError, match="votes of one image"):
+        Tally.of(votes, 2)
+
+
+@pytest.mark.parametrize("samples", [3, 5])
+def test_every_vote_has_one_weight(samples: int) -> None:
+    """One more or one less would be counted against the wrong sample."""
+    with pytest.raises(VoteError, match=f"4 votes for {samples} weighted samples"):
+        Tally.of(np.zeros(4, np.uint8), 2, np.ones(samples, np.int64))
+
+
+@pytest.mark.parametrize(("x", "y"), [([0, -1], [0, 0]), ([0, 0], [-1, 0]), ([5, 0], [0, 0]), ([0, 0], [0, 5])])
+def test_points_off_the_grid_are_in_no_ball(x: list[int], y: list[int]) -> None:
+    """Either of the two, below or above."""
+    for question in (everywhere(ECM.l1(2)).contains, everywhere(ECM.l1(2)).distance):
+        with pytest.raises(ECMError, match=r"levels 0\.\.4; they span"):
+            question(x, y)
+
+
+@pytest.mark.parametrize("levels", [[-1, 0], [0, 5], [0.0, 1.0], [[0], [1]], [0, 1, 2]])
+def test_an_image_off_the_grid_is_not_certified(levels: list[Any]) -> None:
+    """Levels are integers 0..q in the shape of the scheme, or flat."""
+    votes, scheme = np.zeros(4, np.uint8), Scheme.l1(1, shape=(2,), q=4)
+    with pytest.raises(InputError, match="levels"):
+        certify(votes, np.array(levels), scheme, 2)
+
+
+def test_flat_levels_are_those_of_the_image() -> None:
+    """Both shapes are read alike."""
+    votes, scheme = np.array([0, 0, 0, 1], np.uint8), Scheme.l1(1, shape=(2, 1), q=4)
+    assert certify(votes, [[0], [4]], scheme, 2) == certify(votes, [0, 4], scheme, 2)
+
+
+def test_an_irrational_distance_lies_between_its_bounds() -> None:
+    """And they are close: log(1 + 5/4)/3 + log(1 + 15/4)/3, by mpmath."""
+    found = ball(Fraction(1), True, ECM.from_expr("log(1 + 5*z)/3"))
+    low, high = found.distance([0, 4], [1, 1])
+    with mpmath.workdps(100):
+        value = (mpmath.log(mpmath.mpf(9) / 4) + mpmath.log(mpmath.mpf(19) / 4)) / 3
+        assert mpmath.mpf(low.numerator) / low.denominator < value < mpmath.mpf(high.numerator) / high.denominator
+    assert 0 < high - low < Fraction(1, 1 << 200)
+
+
+def test_a_pixel_of_which_one_channel_changes_costs_that_channel() -> None:
+    """Also where the others stay as they are."""
+    found = ball(Fraction(1, 8), True, ECM.l1(2), (2, 2), threat="pixels")
+    x = np.zeros((2, 2), int)
+    for feature in range(4):
+        y = x.copy()
+        y.flat[feature] = 1
+        assert found.distance(x, y) == (Fraction(1, 8), Fraction(1, 8))
+        assert found.contains(x, y)
+        assert not found.contains(x, 2 * y)
+
+
+@pytest.mark.parametrize("p", [0, "-1/2", 2, "3/2"])
+def test_the_l1_baseline_is_for_powers_up_to_one(p: Any) -> None:
+    """Above 1 the inequality of the norms is the other way round."""
+    with pytest.raises(ECMError, match="0 < p <= 1"):
+        ball(Fraction(1, 2), True, ECM.l1(2)).l1_to_lp(p)
+    with pytest.raises(ECMError, match="0 < p <= 1"):
+        ball(Fraction(1, 2), True, ECM.lp("1/2", 2)).l1_to_lp("1/2")
+
+
+def test_the_l1_baseline_of_nothing_and_of_everything() -> None:
+    """None and infinity; at radius 1 all norms agree; an open ball stays strictly below."""
+    metric = ECM.l1(2)
+    assert ball(None, False, metric).l1_to_lp("1/2") is None
+    assert everywhere(metric).l1_to_lp("1/2") == math.inf
+    assert ball(Fraction(1, 2), True, metric).l1_to_lp("1/2") == 1.0
+    assert ball(Fraction(1, 2), False, metric).l1_to_lp("1/2") == math.nextafter(1.0, 0)
+    assert ball(Fraction(1), True, metric).l1_to_lp("1/2") == 4.0
+    assert ball(Fraction(1, 4), True, metric).l1_to_lp("1/2") == 0.5
+
+
+COLUMNS = ECM.grouped(["sign(z)/8", "sign(z)/4", "0"], groups=[0, 0, 1, 2])
+
+
+def test_the_dearest_of_the_named_features_are_counted_first() -> None:
+    """Any n of them may change, so also the n that cost most; a free one always may."""
+    found = ball(Fraction(1, 4), True, COLUMNS, (4,))
+    assert found.features(among=[0, 1, 2]) == 1
+    assert found.features(among=[0, 1]) == 2
+    assert found.features(among=[2]) == 1
+    assert found.features(among=[3, 3, 2]) == 3
+    assert attrs.evolve(found, closed=False).features(among=[0, 1, 2]) == 0
+    assert attrs.evolve(found, closed=False).features(among=[0, 1]) == 1
+    assert ball(None, False, COLUMNS, (4,)).features(among=[0, 1]) is None
+    assert everywhere(COLUMNS, (4,)).features(among=[0, 1, 2]) == 3
+
+
+def test_no_more_features_are_counted_than_there_are() -> None:
+    """Free components cost nothing, a large radius covers all, an open ball of radius 0 covers none."""
+    assert ball(Fraction(1, 4), True, COLUMNS, (4,)).features() == 1
+    assert ball(Fraction(50), False, COLUMNS, (4,)).features() == 4
+    assert ball(Fraction(0), False, COLUMNS, (4,)).features() == 0
+    assert ball(Fraction(1), True, ECM.from_expr("0")).features() == 2
+
+
+def test_pixels_of_components_cost_what_their_channels_cost() -> None:
+    """1/8 + 1/4 for a pixel of both; a single axis has no pixels."""
+    metric = ECM.grouped(["sign(z)/8", "sign(z)/4"])
+    assert ball(Fraction(3, 4), True, metric, (2, 5)).pixels() == 2
+    assert ball(Fraction(3, 4), False, metric, (2, 5)).pixels() == 1
+    assert ball(Fraction(50), True, metric, (2, 5)).pixels() == 5
+    with pytest.raises(ECMError, match="no pixels"):
+        ball(Fraction(3, 4), True, metric, (2,)).pixels()
+
+
+def test_one_feature_alone_reaches_as_far_as_the_ball() -> None:
+    """Not at all, up to the sphere, up to the end of the grid."""
+    metric = ECM.l1(4)
+    reaches = [ball(radius, True, metric).reach(1) for radius in (None, Fraction(0), Fraction(1, 8), Fraction(9))]
+    assert reaches == [None, 0, 2, 4]
+    assert ball(Fraction(1, 8), False, metric).reach(0) == 1
+    assert everywhere(metric).reach(0) == 4
+
+
+def test_balls_are_ordered_by_inclusion() -> None:
+    """Absent, open, closed of the same radius, larger, everywhere."""
+    metric = ECM.l1(2)
+    rising = [
+        ball(None, False, metric),
+        ball(Fraction(0), True, metric),
+        ball(Fraction(1, 4), False, metric),
+        ball(Fraction(1, 4), True, metric),
+        ball(Fraction(1, 2), False, metric),
+        everywhere(metric),
+    ]
+    assert sorted(rising, key=lambda found: found.strength) == rising
+    assert all(one.strength < two.strength for one, two in itertools.pairwise(rising))
+    assert [found.exists for found in rising] == [False] + [True] * 5

@@ -1,0 +1,47 @@
+"""Half precision on the disk loses nothing that the model had when it was saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import zoo
+from zoo.models import round_to_half
+from zoo.models.precision import compact
+
+
+def test_a_rounded_model_is_kept_in_half_the_space_and_read_back_exactly(tmp_path: Path) -> None:
+    """`half=True` at the end of a training: the same votes after loading, and a smaller file."""
+    settings = {"epochs": 1, "budget": 16, "progress": False}
+    full = zoo.train("z**0.5/2", "digits", out=tmp_path / "full", **settings)
+    half = zoo.train("z**0.5/2", "digits", out=tmp_path / "half", half=True, **settings)
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("full", "half")]
+    assert sizes[1] < 0.55 * sizes[0]
+    again = zoo.load(tmp_path / "half")
+    for name, tensor in half.base.state_dict().items():
+        assert again.base.state_dict()[name].dtype == tensor.dtype
+        assert torch.equal(again.base.state_dict()[name], tensor)
+    images = zoo.load_data("digits").test.take(range(20))
+    assert torch.equal(again(images), half(images))
+    near = full.base.state_dict()
+    assert all(
+        torch.allclose(tensor, near[name], rtol=2**-10, atol=1e-6) for name, tensor in again.base.state_dict().items()
+    )
+
+
+def test_what_float16_cannot_hold_stays() -> None:
+    """A kernel beyond its range, biases and norms keep their values; a tensor that is not exact keeps its type."""
+    network = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    with torch.no_grad():
+        network[0].weight.fill_(0.1)
+        network[1].weight.fill_(1e6)
+        network[0].bias.fill_(0.1)
+    round_to_half(network)
+    assert torch.equal(network[0].weight, torch.full((2, 2), 0.1).half().float())
+    assert torch.equal(network[1].weight, torch.full((2, 2), 1e6))
+    assert torch.equal(network[0].bias, torch.full((2,), 0.1))
+    types = {name: tensor.dtype for name, tensor in compact(network.state_dict()).items()}
+    assert types["0.weight"] == torch.float16
+    assert {types["1.weight"], types["0.bias"]} == {torch.float32}
