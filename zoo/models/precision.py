@@ -27,8 +27,10 @@ def compact(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     >>> [str(tensor.dtype) for tensor in found.values()]
     ['torch.float16', 'torch.float32', 'torch.float32']
     """
-    return {name: tensor.half() if _halves(tensor) else tensor for name, tensor in state.items()}
+    return {name: tensor.half() if _halves(name, tensor) else tensor for name, tensor in state.items()}
 
 
-def _halves(tensor: Tensor) -> bool:
+def _halves(name: str, tensor: Tensor) -> bool:
+    if name in ("mean", "std"):  # of the normalisation: their type says in which precision the model computes
+        return False
     return tensor.dtype == torch.float32 and tensor.ndim > 1 and bool((tensor.half().float() == tensor).all())

@@ -46,7 +46,7 @@ def require_unchanged(model: Model) -> None:
 def is_unchanged(model: Model) -> bool:
     """Return whether the network in memory has the weights, and the precision, that the model's folder holds."""
     saved, _ = load_tensors(weights_path(model.path), advice=f"restore it, or {AGAIN}")
-    now = {name: value.cpu() for name, value in model.base.state_dict().items()}
+    now = compact({name: value.cpu() for name, value in model.base.state_dict().items()})
     return (
         saved.keys() == now.keys()
         and all(value.dtype == now[name].dtype and torch.equal(value, now[name]) for name, value in saved.items())
@@ -55,7 +55,8 @@ def is_unchanged(model: Model) -> bool:
 
 
 def write_files(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any]) -> dict[str, Any]:
-    """Write weights, scheme and card into the folder, the card last (a folder with a card is complete); return the card."""
+    """Write weights, scheme and card into the folder, the card last, and return the card: a folder with one is
+    complete."""
     write_atomically(path / SCHEME, scheme.to_json().encode())
     save_tensors(path / WEIGHTS, compact(base.state_dict()), {"scheme": scheme.fingerprint, "model": card["model"]})
     (path / OLD_WEIGHTS).unlink(missing_ok=True)

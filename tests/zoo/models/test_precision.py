@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
 import zoo
-from zoo.models import round_to_half
+from zoo.errors import ModelError
+from zoo.models import require_unchanged, round_to_half
 from zoo.models.precision import compact
 
 
@@ -23,12 +25,21 @@ def test_a_rounded_model_is_kept_in_half_the_space_and_read_back_exactly(tmp_pat
     for name, tensor in half.base.state_dict().items():
         assert again.base.state_dict()[name].dtype == tensor.dtype
         assert torch.equal(again.base.state_dict()[name], tensor)
+    require_unchanged(again)  # what certify and save ask for
+    with pytest.raises(ModelError, match="holds other weights"):
+        require_unchanged(zoo.load(tmp_path / "half").half())
     images = zoo.load_data("digits").test.take(range(20))
     assert torch.equal(again(images), half(images))
     near = full.base.state_dict()
     assert all(
         torch.allclose(tensor, near[name], rtol=2**-10, atol=1e-6) for name, tensor in again.base.state_dict().items()
     )
+
+
+def test_the_normalisation_keeps_its_type() -> None:
+    """It says in which precision a model computes; round numbers such as 0.5 do not make that float16."""
+    kept = compact({"mean": torch.full((3, 1, 1), 0.5), "std": torch.ones(3, 1, 1), "network.weight": torch.ones(2, 2)})
+    assert [tensor.dtype for tensor in kept.values()] == [torch.float32, torch.float32, torch.float16]
 
 
 def test_what_float16_cannot_hold_stays() -> None:
