@@ -115,8 +115,11 @@ def reproduce(
 def default_folder(
     experiment: Experiment, scale: Scale, epochs: int | None = None, coupling: Coupling | None = None
 ) -> Path:
-    """Models of the full recipe, or of a number of epochs, are shared by all experiments; those that are sized to a
-    time belong to one experiment's plan. Models with another coupling than the usual one have a folder of their own."""
+    """Return the default folder of an experiment's models.
+
+    Experiments share models of the full recipe, or of a given number of epochs. Models that are sized to a time belong
+    to one experiment, and models with another coupling than the usual one have a folder of their own.
+    """
     name = "paper" if scale == "paper" else f"{experiment.name}-small"
     if epochs is not None:
         name = f"{epochs}-epochs"
@@ -127,7 +130,7 @@ def default_folder(
 def _small_plan(
     experiment: Experiment, size: Size, asked: tuple[float | None, int | None], folder: Path, here: Workers
 ) -> Plan:
-    """The plan that the folder holds, or a new one, timed by one process."""
+    """Return the plan that the folder holds, or a new one, timed by one process."""
     minutes, images = asked
     before = Plan.read(folder)
     here.wait()
@@ -140,7 +143,7 @@ def _small_plan(
         assert before is not None
     if before.experiment != experiment.name or minutes not in (None, before.minutes):
         raise ECMError(
-            f"{folder} was begun as `ecm reproduce {before.experiment} --minutes {before.minutes:g}`, and its models "
-            "can only go on like that: leave --minutes out, or choose another --out"
+            f"{folder} was started by `ecm reproduce {before.experiment} --minutes {before.minutes:g}` and can only be "
+            "resumed like that: leave out --minutes, or choose another --out"
         )
     return before if images is None else attrs.evolve(before, images=images)

@@ -74,7 +74,7 @@ def download(name: str | os.PathLike[str], options: dict[str, Any]) -> str | os.
         return Path(hub.snapshot_download(name, allow_patterns=list(_FILES), **options))
     except (OSError, hub.errors.HfHubHTTPError, hub.errors.HFValidationError) as error:
         raise ModelError(
-            f"{name!r} is not a local model, and the Hub failed ({str(error).splitlines()[0]}): check the name, "
+            f"{name!r} is no local model, and the Hub did not give it ({str(error).splitlines()[0]}): check the name, "
             "the network and, for a private repository, the token"
         ) from error
 

@@ -153,7 +153,7 @@ class Model(nn.Module):
         return voter
 
     def _measured_tolerance(self, levels: Tensor) -> float:
-        """Return the tolerance, measured once per device and precision and rounded up to a power of ten."""
+        """Measured once for each device and precision, and rounded up to a power of ten."""
         where = f"{self.device} {next((p.dtype for p in self.base.parameters()), None)}"
         if where not in self._made:
             self._made[where] = rounded_tolerance(self._voting, levels[:_JITTER_IMAGES])
@@ -166,7 +166,7 @@ class Model(nn.Module):
     # ---- copies and folders ----------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the scheme as JSON: it is proven again wherever a pickle is read."""
+        """The scheme as JSON: it is proven again wherever a pickle is read."""
         return {**self.__dict__, "scheme": self.scheme.to_json(), "_made": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -46,10 +46,14 @@ def require_unchanged(model: Model) -> None:
 def is_unchanged(model: Model) -> bool:
     """Return whether the network in memory has the weights, and the precision, that the model's folder holds."""
     saved, _ = load_tensors(weights_path(model.path), advice=f"restore it, or {AGAIN}")
-    now = compact({name: value.cpu() for name, value in model.base.state_dict().items()})
+    now = {name: value.cpu() for name, value in model.base.state_dict().items()}
+    types = {name: (now[name].dtype, value.dtype) for name, value in compact(now).items()}
     return (
         saved.keys() == now.keys()
-        and all(value.dtype == now[name].dtype and torch.equal(value, now[name]) for name, value in saved.items())
+        and all(
+            value.dtype in types[name] and torch.equal(value.to(types[name][0]), now[name])
+            for name, value in saved.items()
+        )
         and file_sha256(weights_path(model.path)) == model.card["weights"]
     )
 

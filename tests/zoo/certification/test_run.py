@@ -221,7 +221,7 @@ def test_a_record_is_not_continued_where_its_votes_would_be_others(model: Model,
         layer.register_forward_hook(lambda _, shown, logits: logits + 0.01 * shown[0].mean())
     else:
         layer.register_forward_hook(lambda _, shown, logits: -logits)
-    words = {"jitter": r"begun with the tolerance .*asks for", "network": "holds votes that the network does not cast"}
+    words = {"jitter": r"started with the tolerance .*needs", "network": "a vote that the network does not cast"}
     with pytest.raises(CertifyError, match=words[change]):
         certify(model, tiny_data(), progress=False)
     assert (model.path / "votes" / "rank-00000.rows").read_bytes() == before
