@@ -13,7 +13,7 @@ from ecm.errors import ECMError
 
 
 def read_json(text: str | bytes) -> Any:
-    """JSON that anybody may have written: ValueError for what is none, however it is nested.
+    """Return JSON that anybody may have written: ValueError for what is none, however it is nested.
 
     >>> read_json("[" * 200_000)
     Traceback (most recent call last):

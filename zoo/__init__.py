@@ -1,7 +1,7 @@
 """Data sets, models, training, certification runs, cards, reports and the command line.
 
-`train` makes a `Model` (a folder), `certify` its `Certification`, `report` the page about it; `load`, `list_models` and
-`compare` are for what is there already.
+`train` makes a `Model` (a folder), `certify` computes its `Certification`, `attack` looks for near inputs of another
+class, and `report` writes a page about it. `load`, `list_models` and `compare` work with finished models.
 
 >>> import tempfile, zoo
 >>> folder = tempfile.TemporaryDirectory()

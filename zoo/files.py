@@ -38,7 +38,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Put a file of a run in place in one step; an error says that the run can go on.
+    """Write a file of a run in one step; an error says how to resume the run.
 
     A full disk or a missing permission leaves the old file as it was.
     """
@@ -52,12 +52,12 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Put a JSON file of a run in place in one step."""
+    """Write a JSON file of a run in one step."""
     write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Tensors and facts (JSON) in one file, with a digest of both; equal content gives equal bytes."""
+    """Write tensors and facts (JSON) to one file, with a digest of both; equal content gives equal bytes."""
     flat = {
         name: value.detach().to("cpu", copy=True).contiguous() for name, value in tensors.items()
     }  # tied ones apart

@@ -63,8 +63,8 @@ class Prepared:
     _answer: Tensor | None = None
 
     def fits(self, base: nn.Module, example: Tensor, channels_last: bool, autocast: torch.dtype | None) -> bool:
-        """Whether this is still `base`: no hooks, the same modules, weights and attributes, bit by bit, and the same
-        answer to `example` (all that is seen of globals, closures and the insides of other objects)."""
+        """Return whether this is still `base`: no hooks, the same modules, weights and attributes, bit by bit, and the
+        same answer to `example` (all that is seen of globals, closures and the insides of other objects)."""
         if (self.channels_last, self.autocast) != (channels_last, autocast):
             return False
         if not self.pure:
@@ -112,8 +112,8 @@ def prepare(base: nn.Module, example: Tensor, channels_last: bool, autocast: tor
 
 
 def asks_for_copy(base: nn.Module) -> bool:
-    """Whether every module of the network is a plain layer or says `fast_copy = True` of itself; a subclass that does
-    not say it again may compute something else.
+    """Return whether every module of the network is a plain layer or says `fast_copy = True` of itself; a subclass that
+    does not say it again may compute something else.
 
     >>> class Halved(nn.Linear):
     ...     def forward(self, x: Tensor) -> Tensor:
@@ -131,7 +131,7 @@ def asks_for_copy(base: nn.Module) -> bool:
 
 
 def mixed(device: torch.device, dtype: torch.dtype | None) -> AbstractContextManager[Any]:
-    """Mixed precision of that dtype; nothing if it is None."""
+    """Enter mixed precision of that dtype, or nothing if it is None."""
     return nullcontext() if dtype is None else torch.autocast(device.type, dtype)
 
 
@@ -165,12 +165,12 @@ def _fold(network: fx.GraphModule) -> None:
 
 
 def _is(network: fx.GraphModule, node: fx.Node, kind: type[nn.Module]) -> bool:
-    """Whether a node calls a module of exactly this class: a subclass may compute something else."""
+    """Return whether a node calls a module of exactly this class: a subclass may compute something else."""
     return node.op == "call_module" and type(network.get_submodule(str(node.target))) is kind
 
 
 def _writes(network: nn.Module, other: Tensor) -> bool:
-    """Whether a call leaves anything behind in the network's own tensors, which threads would share."""
+    """Return whether a call leaves anything behind in the network's own tensors, which threads would share."""
     own = [*network.parameters(), *network.buffers()]
     kept = [tensor.clone() for tensor in own]
     _answer(network, other)
@@ -178,8 +178,8 @@ def _writes(network: nn.Module, other: Tensor) -> bool:
 
 
 def _hooked(base: nn.Module) -> bool:
-    """Whether there is Python code that a trace would drop, or that the copy would share: hooks of a module, or of all
-    modules, a `forward` that is not of the module's class, or another way into the base."""
+    """Return whether there is Python code that a trace would drop, or that the copy would share: hooks of a module, or
+    of all modules, a `forward` that is not of the module's class, or another way into the base."""
     every = torch.nn.modules.module
     if every._global_forward_hooks or every._global_forward_pre_hooks or type(base).__call__ is not nn.Module.__call__:
         return True
@@ -189,8 +189,8 @@ def _hooked(base: nn.Module) -> bool:
 
 
 def _state(base: nn.Module) -> tuple[Any, ...]:
-    """All that a module's function depends on by itself: submodules, code, parameters, buffers and other attributes.
-    What is shared comes under each of its names."""
+    """Return all that a module's function depends on by itself: submodules, code, parameters, buffers and other
+    attributes. What is shared comes under each of its names."""
     return tuple(
         (path, module, type(module).forward, {name: vars(module)[name] for name in vars(module) if name not in _INSIDE})
         for path, module in base.named_modules(remove_duplicate=False)
@@ -198,7 +198,8 @@ def _state(base: nn.Module) -> tuple[Any, ...]:
 
 
 def _kept(value: Any) -> Any:
-    """A copy that stays as it is when `value` is changed in place; an object that is no plain data is kept itself."""
+    """Return a copy that stays as it is when `value` is changed in place; an object that is no plain data is kept
+    itself."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, np.ndarray):
@@ -209,7 +210,7 @@ def _kept(value: Any) -> Any:
 
 
 def _same(kept: Any, value: Any) -> bool:
-    """Whether a value is what was kept of it; of an object that is no plain data, whether it is the same one."""
+    """Return whether a value is what was kept of it; of an object that is no plain data, whether it is the same one."""
     if isinstance(kept, Tensor):
         same = isinstance(value, Tensor) and kept.device == value.device and kept.dtype == value.dtype
         return same and torch.equal(kept, value)
@@ -235,7 +236,8 @@ def _close(a: Tensor | None, b: Tensor) -> bool:
 
 
 def _rows(example: Tensor, largest: int) -> int:
-    """The power of two at which what takes `largest` bytes for the example is as large as a batch should make it."""
+    """Return the power of two at which what takes `largest` bytes for the example is as large as a batch should make
+    it."""
     fitting = _BATCH_BYTES.get(example.device.type, _OTHER_BYTES) * len(example) // max(1, largest)
     return min(_MOST, max(_FEWEST, 1 << int(math.log2(max(1, fitting)))))
 

@@ -14,7 +14,7 @@ _STEP = 1 << 20
 
 
 def pack(rows: bytes) -> bytes:
-    """The rows, compressed with a checksum of their own.
+    """Return the rows, compressed with a checksum of their own.
 
     >>> len(pack(bytes(10_000))) < 200
     True

@@ -31,7 +31,7 @@ _IDENTITY = ("weights", "scheme", "data", "tolerance", "certificate")
 def about_run(
     model: Model, data: Dataset, header: Header, certificate: str, radii: Sequence[Fraction]
 ) -> dict[str, Any]:
-    """What `certify.json` says before the run has counted anything; `summary` is added at its end."""
+    """Return what `certify.json` says before the run has counted anything; `summary` is added at its end."""
     methods = methods_up_to(certificate)
     return {
         "format": FORMAT,
@@ -50,13 +50,14 @@ def about_run(
 
 
 def same_run(folder: Path, about: dict[str, Any]) -> bool:
-    """Whether the table in the folder has rows of this very run: weights, scheme, data, tolerance and certificate."""
+    """Return whether the table in the folder has rows of this very run: weights, scheme, data, tolerance and
+    certificate."""
     before = read_about(folder) if (folder / ABOUT).exists() else {}
     return all(before.get(key) == about[key] for key in _IDENTITY)
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """`certify.json` of a folder, or an error that says what to do."""
+    """Return `certify.json` of a folder, or an error that says what to do."""
     try:
         about: dict[str, Any] = read_json((folder / ABOUT).read_bytes())
     except FileNotFoundError:

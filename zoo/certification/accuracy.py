@@ -33,7 +33,7 @@ class Accuracy:
         return self.correct / self.images
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Wilson's score interval for the accuracy on the population that the test images were drawn from.
+        """Return Wilson's score interval for the accuracy on the population that the test images were drawn from.
 
         It says nothing about the certificates, which hold for each image with certainty.
 

@@ -37,8 +37,8 @@ RULES = ("plurality", "runoff")
 
 
 def methods_up_to(certificate: str) -> tuple[str, ...]:
-    """The certificates that are computed when this one is asked for: of its rule all that are no larger, and before
-    those of a run-off all of the plurality, for comparison.
+    """Return the certificates that are computed when this one is asked for: of its rule all that are no larger, and
+    before those of a run-off all of the plurality, for comparison.
 
     >>> methods_up_to("vote_aware"), methods_up_to("integer")
     (('paper', 'integer', 'vote_aware'), ('paper', 'integer'))
@@ -51,9 +51,9 @@ def methods_up_to(certificate: str) -> tuple[str, ...]:
     return ALL_METHODS[: ALL_METHODS.index(certificate) + 1]
 
 
-def chosen_certificate(certificate: str, rule: str | None, *, ranked: bool = True) -> str:
-    """The certificate to report. "strongest" is the vote-aware one of the rule, and the rule by default the package's
-    (of records without rankings the plurality); any other certificate names its rule itself.
+def chosen_certificate(certificate: str, rule: str | None, *, ranked: bool = True, default: str = DEFAULT_RULE) -> str:
+    """The certificate to report. "strongest" is the vote-aware one of the rule, and the rule is `default`, the model's,
+    if none is given (of records without rankings the plurality); any other certificate names its rule itself.
 
     >>> chosen_certificate("strongest", "runoff"), chosen_certificate("strongest", None, ranked=False)
     ('runoff_vote_aware', 'vote_aware')
@@ -62,7 +62,7 @@ def chosen_certificate(certificate: str, rule: str | None, *, ranked: bool = Tru
     if rule is not None and rule not in RULES:
         raise ECMError(f"rule = {rule!r} is unknown; write one of {', '.join(RULES)}")
     if certificate == "strongest":
-        by_runoff = (rule or (DEFAULT_RULE if ranked else "plurality")) == "runoff"
+        by_runoff = (rule or (default if ranked else "plurality")) == "runoff"
         return "runoff_vote_aware" if by_runoff else "vote_aware"
     methods_up_to(certificate)
     if rule is not None and (certificate in RUNOFF_METHODS) != (rule == "runoff"):
@@ -96,7 +96,7 @@ class Row:
         return self.predict == self.label
 
     def correct_by(self, method: str) -> bool:
-        """Whether the class that this method certifies, that of its rule, is right at x."""
+        """Return whether the class that this method certifies, that of its rule, is right at x."""
         return self.balls[method].prediction == self.label
 
     @property
@@ -142,7 +142,7 @@ class Certification:
         return unit if self.converted is None else unit.to_lp(self.converted)
 
     def as_lp(self, p: Exact) -> Certification:
-        """This l1 run with its radii as the l_p radii that follow from them: the baseline for a model of l_p itself."""
+        """Return this l1 run with the l_p radii that follow from its l1 radii: a baseline for models made for l_p."""
         exponent = exact(p, "p")
         unit = Unit.under(self.scheme).to_lp(exponent)
         return attrs.evolve(self, converted=exponent, radii=unit.grid())
@@ -178,11 +178,11 @@ class Certification:
         return "runoff" if self.certificate in RUNOFF_METHODS else "plurality"
 
     def smoothed_by(self, method: str) -> Accuracy:
-        """Images whose class by the rule of this method is the label."""
+        """Return the accuracy of the class that the rule of this method predicts."""
         return Accuracy(sum(row.correct_by(method) for row in self.rows), self.images)
 
     def certified_accuracy(self, radius: Exact, method: str | None = None) -> Accuracy:
-        """Images that keep the right class at every point within `radius` (in `unit`, ends included)."""
+        """Return the fraction of images with the correct class at every point within `radius` (in `unit`)."""
         r, unit, chosen = exact(radius, "radius"), self.unit, spelled(method or self.certificate, self.methods)
         if r < 0:
             raise ECMError(f"radius = {r}: write a radius >= 0")
@@ -192,7 +192,7 @@ class Certification:
         return Accuracy(sum(hits), self.images)
 
     def radius_of(self, row: Row, method: str | None = None) -> float:
-        """The certified radius of an image, rounded down; 0 <= r also where the prediction is wrong."""
+        """Return the certified radius of a row, rounded down; a wrong prediction has one too."""
         return self.unit.radius(row.balls[method or self.certificate])
 
     @cached_property
@@ -202,7 +202,7 @@ class Certification:
         return {method: tuple(unit.radius(row.balls[method]) for row in self.rows) for method in self.methods}
 
     def table(self, radii: Sequence[Exact] | None = None) -> list[dict[str, Any]]:
-        """For every radius the certified accuracy by method, as plain data."""
+        """Return the certified accuracy by radius and method, as plain data."""
         chosen = self.radii if radii is None else tuple(exact(r, "radius") for r in radii)
         return [
             {"radius": float(r)} | {method: self.certified_accuracy(r, method).share for method in self.methods}
@@ -210,7 +210,7 @@ class Certification:
         ]
 
     def summary(self) -> dict[str, Any]:
-        """The accuracies as plain data, with the number of images and 95% intervals: what a card keeps."""
+        """Return the accuracies as plain data, with the number of images and 95% intervals: what a card keeps."""
         smoothed = self.smoothed_accuracy
         return {
             "data": self.data,
@@ -296,5 +296,5 @@ class Certification:
             shares = (100 * self.certified_accuracy(r, method).share for r in self.radii)
             lines.append(f"    {method:<{name}}" + "".join(f"{share:>{width}.1f}" for share in shares))
         if not self.recounted:
-            lines.append("  (read from the table alone: no votes are kept beside it to count them again)")
+            lines.append("  (read from the table alone: there are no recorded votes to count again)")
         return "\n".join(lines)

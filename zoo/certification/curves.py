@@ -42,7 +42,7 @@ _LINES = dict.fromkeys(METHOD_COLORS, "solid")
 def new_figure(
     width: float, height: float, *, rows: tuple[float, ...] = (1.0,), columns: int = 1
 ) -> tuple[Figure, list[Axes]]:
-    """A figure (inches) of so many columns and of rows with these relative heights."""
+    """Return a figure (inches) of so many columns and of rows with these relative heights."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="none")
@@ -60,7 +60,8 @@ def new_figure(
 
 
 def steps(certification: Certification, method: str | None = None) -> tuple[Floats, Floats]:
-    """Radii at which the certified accuracy drops, and its value up to and including each (a curve for `step`)."""
+    """Return radii at which the certified accuracy drops, and its value up to and including each (a curve for
+    `step`)."""
     chosen = method or certification.certificate
     pairs = zip(certification.all_radii[chosen], certification.rows, strict=True)
     radii = np.array([r for r, row in pairs if row.correct_by(chosen)], dtype=np.float64)
@@ -69,7 +70,7 @@ def steps(certification: Certification, method: str | None = None) -> tuple[Floa
 
 
 def certified_curve(results: Certification | Mapping[str, Certification], *, narrow: bool = False) -> Figure:
-    """Certified accuracy by radius: every certificate of one run, or the chosen certificate of several.
+    """Return certified accuracy by radius: every certificate of one run, or the chosen certificate of several.
 
     For one run a second panel shows how many points each certificate gains over the weakest, from the same votes.
 
@@ -125,13 +126,14 @@ def certified_curve(results: Certification | Mapping[str, Certification], *, nar
 
 
 def gain(run: Certification, method: str, weakest: str, radii: Floats) -> Floats:
-    """The share of images that `method` certifies up to each of these radii, less that of `weakest`."""
+    """Return the share of images that `method` certifies up to each of these radii, less that of `weakest`."""
     counts = [len(found) - np.searchsorted(found, radii) for found in (steps(run, m)[0] for m in (method, weakest))]
     return (counts[0] - counts[1]) / run.images
 
 
 def furthest(*curves: tuple[Certification, str]) -> float:
-    """Where the axis of the radii ends: a little beyond the last drop of these curves, that is where the data end."""
+    """Return where the axis of the radii ends: a little beyond the last drop of these curves, that is where the data
+    end."""
     return 1.02 * max(_last(run, method) for run, method in curves) or float(curves[0][0].radii[-1]) or 1.0
 
 
@@ -155,7 +157,7 @@ def whole_ticks(axes: Axes, run: Certification | Attack) -> None:
 
 
 def histogram(certification: Certification, bins: int = 20) -> list[tuple[float, float, int, int]]:
-    """(from, to, right, wrong): how many images have a radius in [from, to), by whether the prediction is right.
+    """Return (from, to, right, wrong): how many images have a radius in [from, to), by whether the prediction is right.
 
     Images without any certificate are in no bin; those without a limit (inf) are in the last.
     """
@@ -173,7 +175,7 @@ def histogram(certification: Certification, bins: int = 20) -> list[tuple[float,
 
 
 def radius_histogram(certification: Certification, *, narrow: bool = False) -> Figure:
-    """How the certified radii are spread, right and wrong predictions apart.
+    """Return how the certified radii are spread, right and wrong predictions apart.
 
     >>> from zoo import load, read_certification
     >>> radius_histogram(read_certification(load("digits-l0.5-a4").path)).axes[0].get_ylabel()
@@ -194,7 +196,8 @@ def radius_histogram(certification: Certification, *, narrow: bool = False) -> F
 
 
 def design_figure(design: Design, component: int = 0, *, narrow: bool = False) -> Figure:
-    """g against the share of outcomes that separate two levels (over all pairs at that distance), and the gap."""
+    """Return g against the share of outcomes that separate two levels (over all pairs at that distance), and the
+    gap."""
     outcomes, profile, q = design.outcomes[component], design.metric.components[component], design.q
     z, g = np.arange(q + 1) / q, profile.values(q)
     least, most = outcomes.least / design.budget, outcomes.most / design.budget
@@ -220,7 +223,7 @@ def design_figure(design: Design, component: int = 0, *, narrow: bool = False) -
 
 
 def law_figure(law: list[tuple[str, float]], *, narrow: bool = False) -> Figure:
-    """The law of Lambda on the grid, widths pooled: (widths in levels, probability)."""
+    """Return the law of Lambda on the grid, widths pooled: (widths in levels, probability)."""
     figure, (axes,) = new_figure(4.3 if narrow else 8.6, 2.8)
     finite = [(name, share) for name, share in law if name != "inf"]
     axes.bar([name for name, _ in finite], [share for _, share in finite], 0.72, color=COLORS[2])
@@ -240,7 +243,8 @@ def law_figure(law: list[tuple[str, float]], *, narrow: bool = False) -> Figure:
 
 
 def svg(figure: Figure, *, tight: bool = False) -> str:
-    """The figure as SVG text that follows the reader's light or dark setting by itself, without scripts or fonts."""
+    """Return the figure as SVG text that follows the reader's light or dark setting by itself, without scripts or
+    fonts."""
     from matplotlib import rc_context
 
     out = io.StringIO()
@@ -259,7 +263,7 @@ def svg(figure: Figure, *, tight: bool = False) -> str:
 
 
 def png(figure: Figure, dpi: int = 150) -> bytes:
-    """The figure as PNG on white, for places that show no SVG."""
+    """Return the figure as PNG on white, for places that show no SVG."""
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=dpi, facecolor="white")
     return out.getvalue()

@@ -14,7 +14,7 @@ from zoo.models import Model
 
 
 def image_order(images: int) -> NDArray[np.int64]:
-    """The order in which the images of a split are taken: random but always the same, so that limits are nested.
+    """Return the order in which the images of a split are taken: random but always the same, so that limits are nested.
 
     >>> image_order(5).tolist()
     [2, 0, 1, 3, 4]
@@ -23,7 +23,7 @@ def image_order(images: int) -> NDArray[np.int64]:
 
 
 def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -> Dataset:
-    """The data set, which must have the shape, levels and classes that the model was made for.
+    """Return the data set, which must have the shape, levels and classes that the model was made for.
 
     Of a named data set, a `Dataset` or a pair (train, test) the test images are meant; of everything else all of it,
     with the levels and classes of the model.
@@ -54,7 +54,7 @@ def fitting_data(model: Model, data: Any, root: str | os.PathLike[str] | None) -
 
 
 def certified_data(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | None) -> Dataset:
-    """The data set whose test images a run certified: given, or found by its name."""
+    """Return the data set whose test images a run certified: given, or found by its name."""
     name = about["data"]["name"]
     if data is None:
         loaded = load_data(_known(name, "the run certified images of"), root)

@@ -16,13 +16,14 @@ from zoo.models import PRETRAINED, RUNS, Model
 
 
 def run_folder(model: Model, out: str | os.PathLike[str] | None) -> Path:
-    """Where the run is kept: a model that comes with the package stays as it is, and another model's folder too."""
+    """Return where the run is kept: a model that comes with the package stays as it is, and another model's folder
+    too."""
     usual = RUNS / model.name if model.path.parent == PRETRAINED else model.path
     return usual if out is None else Path(out)
 
 
 def is_home(folder: Path, model: Model) -> bool:
-    """Whether the run is kept in the folder of its model; the folder of another model is refused."""
+    """Return whether the run is kept in the folder of its model; the folder of another model is refused."""
     home = folder.resolve() == model.path.resolve()
     if not home and (folder / CARD).exists():
         raise ModelError(f"{folder} is the folder of another model, which would be spoilt: choose another out")
@@ -59,5 +60,5 @@ def kept_on_disk(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise CertifyError(
             f"{error.filename or folder} could not be written: {error.strerror or error}. Finished images are kept; "
-            "make room or choose another folder (out=...), then run the same command again to go on"
+            "free some space or choose another folder (out=...), then run the same command again to resume"
         ) from error

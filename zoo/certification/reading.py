@@ -56,7 +56,7 @@ def read_certification(path: str | os.PathLike[str]) -> Certification:
 
 
 def _recorded(folder: Path, about: dict[str, Any]) -> Record | None:
-    """The votes beside a table; None if they were not kept."""
+    """Return the votes beside a table; None if they were not kept."""
     if not (folder / VOTES).exists():
         return None
     record = Record.open(folder / VOTES)
@@ -66,7 +66,8 @@ def _recorded(folder: Path, about: dict[str, Any]) -> Record | None:
 
 
 def find_run(run: Certification | Model | str | os.PathLike[str]) -> Path:
-    """The folder of a certified run: a path, or a name in `runs` or of the package; for a model, where `certify` wrote.
+    """Return the folder of a certified run: a path, or a name in `runs` or of the package; for a model, where `certify`
+    wrote.
 
     >>> find_run("digits-l0.5-a4").name
     'digits-l0.5-a4'

@@ -33,8 +33,8 @@ class Voting:
     workers: Workers
 
     def header(self, tolerance: float | None) -> Header:
-        """The identity of the record; the classifier gets its tolerance: the one given, the recorded one, or the one
-        that is measured here."""
+        """Return the identity of the record; the classifier gets its tolerance: the one given, the recorded one, or the
+        one that is measured here."""
         known = recorded_tolerance(self.folder / VOTES) if tolerance is None else tolerance
         if known is None:
             known = measured_tolerance(self.classifier, self.data, self.order, self.workers)
@@ -54,8 +54,8 @@ class Voting:
         return header
 
     def record(self, header: Header, *, home: bool, measured: bool) -> Record:
-        """The record with this header, on every process. One that goes on with a tolerance that was measured elsewhere
-        (`measured`) is refused where this machine asks for another or casts other votes."""
+        """Return the record with this header, on every process. One that goes on with a tolerance that was measured
+        elsewhere (`measured`) is refused where this machine asks for another or casts other votes."""
         votes = self.folder / VOTES
         goes_on = measured and self.workers.leads and recorded_tolerance(votes) is not None
         if self.workers.leads:
@@ -69,9 +69,10 @@ class Voting:
         return record
 
 
-def reported_certificate(certificate: str, rule: str | None, header: Header, folder: Path) -> str:
-    """The certificate to report from such a record; one of a run-off needs rankings."""
-    reported = chosen_certificate(certificate, rule, ranked=header.ranked)
+def reported_certificate(certificate: str, rule: str | None, header: Header, folder: Path, *, default: str) -> str:
+    """The certificate to report from such a record, of the rule `default` if none is given; one of a run-off needs
+    rankings."""
+    reported = chosen_certificate(certificate, rule, ranked=header.ranked, default=default)
     if reported in RUNOFF_METHODS and not header.ranked:
         raise CertifyError(
             f"{folder / VOTES} holds votes alone, of an older version: they certify rule='plurality'; for a "

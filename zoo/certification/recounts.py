@@ -118,5 +118,5 @@ def recount(
 
 
 def by_image(indices: NDArray[np.int64], votes: NDArray[Any]) -> dict[int, NDArray[Any]]:
-    """The votes of every recorded image under its index."""
+    """Return the votes of every recorded image under its index."""
     return {int(index): votes[k] for k, index in enumerate(indices)}

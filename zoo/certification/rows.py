@@ -84,7 +84,7 @@ def _certify_voted(run: Run, images: list[int], write: _Writer, progress: bool) 
 
 
 class _Writer:
-    """Makes the row of an image from its votes and appends it to the table, unless it is there."""
+    """Makes the row of each image from its votes and appends it to the table, unless it is there."""
 
     def __init__(self, run: Run, rows: dict[int, Row], append: Callable[[str], None]) -> None:
         self.rows, self._run, self._append = rows, run, append
@@ -102,8 +102,8 @@ class _Writer:
 def make_row(
     image: tuple[int, int], votes: NDArray[Any], levels: NDArray[Any], certifiers: dict[str, Certifier], seconds: float
 ) -> Row:
-    """The row of an image (its index and label) from its votes, or packed rankings; the certificates' time is added to
-    `seconds`."""
+    """Return the row of an image (its index and label) from its votes, or packed rankings; the certificates' time is
+    added to `seconds`."""
     began = time.perf_counter()
     first = next(iter(certifiers.values()))
     cast = Packing.of(first.classes).votes(votes) if votes.dtype == np.uint32 else votes
@@ -141,7 +141,7 @@ def _rows(run: Run, here: Workers) -> Iterator[_Writer]:
 
 
 def _counted_again(run: Run, rows: dict[int, Row]) -> dict[int, Row]:
-    """The rows that a table holds, after a recount; those without votes are left out and made anew."""
+    """Return the rows that a table holds, after a recount; those without votes are left out and made anew."""
     split, recount = run.data.test, Recount(run.model.scheme, run.model.classes, run.table.methods)
     votes = by_image(*run.record.ballots()) if rows else {}
     labels = split.labels.cpu().numpy()

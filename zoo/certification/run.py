@@ -45,23 +45,24 @@ def certify(
 ) -> Certification:
     """Certify the test images of `data` (by default those of the data set the model was trained on).
 
-    Everything that is given is certified: `(images, labels)`, a torch data set or `DataLoader`, a Hugging Face split, a
-    folder of class folders, with the levels and classes of the model. Of what has two halves (a named data set, a
-    `Dataset`, a pair (train, test)) it is the test half.
+    `data` may be `(images, labels)`, a torch data set or `DataLoader`, a Hugging Face split, or a folder of class
+    folders, with the levels and classes of the model; all of it is certified. If it has a training and a test split (a
+    named data set, a `Dataset`, a pair (train, test)), the test split is certified.
 
     `limit` takes the first images of one fixed random order, so that a larger limit continues a smaller one and sets
     sorted by class are not a problem. `radii` (l_p radii where g = z**p/alpha, else metric distances) are those of the
-    table. `rule` says how the votes make a class, "plurality" or "runoff"; both are computed from one record, since it
-    keeps how every sample ranks the classes. `certificate` is "strongest" (the vote-aware one of the rule), or "paper",
-    "integer", "vote_aware" (plurality), "runoff", "runoff_vote_aware"; the weaker ones, and for a run-off those of the
-    plurality, are computed along with it, from the same votes. A vote whose two best logits differ by at most
-    `tolerance` is unsure and counts against the prediction; by default that is measured on this machine when the record
-    is begun, and checked where the record goes on.
+    table. `rule` says how the votes make a class, "plurality" or "runoff" (default: `model.rule`); both are computed
+    from one record, since it keeps how every sample ranks the classes. `certificate` is "strongest" (the vote-aware one
+    of the rule), or "paper", "integer", "vote_aware" (plurality), "runoff", "runoff_vote_aware"; the weaker ones, and
+    for a run-off those of the plurality, are computed along with it, from the same votes. A vote whose two best logits
+    differ by at most `tolerance` is unsure and counts against the prediction; by default that is measured on this
+    machine when the record is begun, and checked where the record goes on.
     `batch_size` is the number of noisy inputs in one call of the network; by default what suits it. `root` is where the
     files of a named data set lie (`--data` on the command line).
 
-    Written into `out` (default: the model's folder): the votes, `certify.tsv` (one row an image, flushed as it comes),
-    `certify.json` (what the columns mean, the accuracies). Under torchrun the images are shared among the processes.
+    The folder `out` (default: the model's folder) receives the votes, `certify.tsv` (one row per image, written at
+    once) and `certify.json` (the meaning of the columns, and the accuracies). Under torchrun the images are divided
+    among the processes.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as out:
@@ -84,7 +85,7 @@ def certify(
         classifier = trained.smoothed(batch_size=batch_size)
         voting = Voting(trained, loaded, order, classifier, folder, here)
         header = voting.header(tolerance)
-        reported = reported_certificate(certificate, rule, header, folder)
+        reported = reported_certificate(certificate, rule, header, folder, default=trained.rule)
         record = voting.record(header, home=home, measured=tolerance is None)
         about = about_run(trained, loaded, header, reported, chosen)
         table = Table(folder / TABLE, trained.scheme, methods_up_to(reported))

@@ -14,7 +14,7 @@ from zoo.certification.unit import Unit
 
 
 def chosen_radii(radii: Sequence[Exact], unit: Unit) -> tuple[Fraction, ...]:
-    """The radii of a table, each once, smallest first."""
+    """Return the radii of a table, each once, smallest first."""
     if isinstance(radii, str) or not isinstance(radii, Iterable):
         raise ECMError(f"radii = {radii!r}: write a list, as in [0, '1/2', 1]")
     chosen = tuple(sorted({exact(r, "radius") for r in radii}))

@@ -66,7 +66,7 @@ def ball_text(ball: Certificate) -> str:
 
 
 def cell_text(ball: Certificate) -> str:
-    """The ball as it stands in the table: with the multipliers that prove it, where it has any.
+    """Return the ball as it stands in the table: with the multipliers that prove it, where it has any.
 
     >>> import attrs
     >>> from ecm import ECM
@@ -116,8 +116,8 @@ class Table:
         self._header, self._older = ("\t".join([*columns, *methods]) for columns in (COLUMNS, OLDER))
 
     def read(self) -> dict[int, Row]:
-        """The complete rows on disk by image index; {} if there is no table or one with other columns. Tables of a
-        plurality that an older version wrote, without a column for the rule, are read too."""
+        """Return the complete rows on disk by image index; {} if there is no table or one with other columns. Tables of
+        a plurality that an older version wrote, without a column for the rule, are read too."""
         try:
             text = self.path.read_text(encoding="ascii")
         except FileNotFoundError:
@@ -151,12 +151,12 @@ class Table:
         )
 
     def start(self, rows: list[Row]) -> io.TextIOWrapper:
-        """A fresh table with these rows, put in place in one step, open for appending."""
+        """Return a fresh table with these rows, put in place in one step, open for appending."""
         replace_file(self.path, "".join([self._header + "\n", *map(self.line, rows)]).encode("ascii"))
         return open(self.path, "a", encoding="ascii", newline="\n")
 
     def line(self, row: Row) -> str:
-        """The row as it stands in the file."""
+        """Return the row as it stands in the file."""
         radius = self._unit.radius(row.balls[self.methods[-1]])
         minutes, seconds = divmod(row.seconds, 60)
         time = f"{int(minutes) // 60}:{int(minutes) % 60:02d}:{seconds:09.6f}"

@@ -1,4 +1,4 @@
-"""From which difference of two logits on a vote is sure: measured where a record is begun, checked where it goes on."""
+"""The tolerance of a vote's logits: measured when a record is started, and checked when it is resumed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _REPEATED = 256  # votes that are cast once more
 
 
 def recorded_tolerance(votes: Path) -> float | None:
-    """That of the votes in this folder, if there are any."""
+    """Return the tolerance of the votes in this folder, if there are any."""
     return Record.open(votes).header.tolerance if (votes / "header.json").exists() else None
 
 
 def measured_tolerance(classifier: SmoothedClassifier, data: Dataset, order: NDArray[np.int64], here: Workers) -> float:
-    """What this machine's jitter asks for, rounded up to a power of ten; the leading process measures it for all."""
+    """Return what this machine's jitter asks for, rounded up to a power of ten; the leading process measures it for
+    all."""
     found = 0.0
     if here.leads:
         found = rounded_tolerance(classifier, data.test.take(order[:_IMAGES].tolist()))
@@ -33,10 +34,10 @@ def measured_tolerance(classifier: SmoothedClassifier, data: Dataset, order: NDA
 def require_same_machine(
     classifier: SmoothedClassifier, data: Dataset, order: NDArray[np.int64], record: Record
 ) -> None:
-    """A record that goes on holds the votes of one classifier, and its tolerance covers the jitter of this place.
+    """Raise CertifyError unless a resumed record has votes of this classifier and a tolerance that covers its jitter.
 
-    Another device, precision or library may move logits further than the tolerance that was measured where the record
-    was begun: a vote cast here could be called sure and still change. Half of the safety factor may be used up.
+    Another device, precision or library may change logits by more than the tolerance that was measured when the record
+    was started, so that a sure vote could change. At most half of the safety factor may be used up.
     """
     indices, votes = record.votes()
     if set(order.tolist()) <= set(indices.tolist()):
@@ -44,9 +45,9 @@ def require_same_machine(
     found = jitter_on(classifier, data.test.take(order[:_IMAGES].tolist())).tolerance
     if found > 2 * classifier.tolerance:
         raise CertifyError(
-            f"{record.path} was begun with the tolerance {classifier.tolerance:g}, but here the jitter of the logits "
-            f"asks for {found:.1g}: go on where it was begun, or choose another folder (out=...); "
-            f"tolerance={classifier.tolerance:g} goes on nevertheless"
+            f"{record.path} was started with the tolerance {classifier.tolerance:g}, but the jitter of the logits on "
+            f"this machine needs {found:.1g}: resume on the machine where it was started, or choose another folder "
+            f"(out=...); tolerance={classifier.tolerance:g} resumes here nevertheless"
         )
     if not len(indices):
         return
@@ -55,7 +56,7 @@ def require_same_machine(
     differ = (again != votes[0, samples]) & (np.maximum(again, votes[0, samples]) < classifier.classes)
     if differ.any():
         raise CertifyError(
-            f"{record.path} holds votes that the network does not cast here: image {indices[0]}, sample "
-            f"{samples[differ][0]}. Another device, precision or library makes another classifier: go on where the "
-            "record was begun, or choose another folder (out=...)"
+            f"{record.path} contains a vote that the network does not cast on this machine: image {indices[0]}, sample "
+            f"{samples[differ][0]}. Another device, precision or library makes another classifier: resume where the "
+            "record was started, or choose another folder (out=...)"
         )

@@ -31,7 +31,7 @@ class Unit:
 
     @classmethod
     def under(cls, scheme: Scheme) -> Unit:
-        """The unit of certificates under this scheme; the features of a table are its columns.
+        """Return the unit of certificates under this scheme; the features of a table are its columns.
 
         >>> from ecm import ECM
         >>> from smoothing import Scheme
@@ -62,7 +62,7 @@ class Unit:
         return cls(f"l_{power[0]} radius", power)
 
     def to_lp(self, p: Fraction) -> Unit:
-        """The unit in which an l1 run is compared with l_p runs.
+        """Return the unit in which an l1 run is compared with l_p runs.
 
         >>> from ecm import ECM
         >>> Unit.of(ECM.l1(18)).to_lp(Fraction(1, 2)).name
@@ -73,7 +73,7 @@ class Unit:
         return attrs.evolve(self, name=f"l_{p} radius", converted=p)
 
     def covers(self, ball: Certificate, radius: Fraction) -> bool:
-        """Whether every point at this distance or nearer lies in the ball; exact, for open balls too.
+        """Return whether every point at this distance or nearer lies in the ball; exact, for open balls too.
 
         For converted units: ||v||_1 is at most ||v||_p, and at most ||v||_p**p since all differences are at most 1.
         """
@@ -85,14 +85,16 @@ class Unit:
         return ball.covers(radius) if self.power is None else ball.covers_lp(radius)
 
     def _plain(self, ball: Certificate) -> Certificate:
-        """The ball in the metric of the columns that may change: cut to radius 1, below which no other one changes."""
+        """Return the ball in the metric of the columns that may change: cut to radius 1, below which no other one
+        changes."""
         if self.alone is None or ball.radius is None or ball.everywhere:
             return ball
         smaller = attrs.evolve(ball, radius=Fraction(1), closed=False) if ball.radius >= 1 else ball
         return attrs.evolve(smaller, metric=self.alone)
 
     def radius(self, ball: Certificate) -> float:
-        """The largest double that the ball covers: sound to compare with `>=`. nan: no certificate; inf: no limit."""
+        """Return the largest double that the ball covers: sound to compare with `>=`. nan: no certificate; inf: no
+        limit."""
         if ball.radius is None:
             return math.nan
         if ball.everywhere:
@@ -126,7 +128,8 @@ class Unit:
 
 
 def _alone(metric: ECM, q: int) -> ECM | None:
-    """The one g of the columns that may change, where the others are free (g = 0) or immutable (g(1/q) = 1); else None.
+    """Return the one g of the columns that may change, where the others are free (g = 0) or immutable (g(1/q) = 1);
+    else None.
 
     No ball of radius 1 or less holds a point where an immutable column is changed, and free columns cost nothing: such
     a ball is one in the columns that may change.

@@ -40,7 +40,7 @@ class Split(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one image: (C, H, W), or (F,) for a row of a table."""
+        """Shape of one image, (C, H, W), or of a row of a table, (F,)."""
 
     @property
     def digest(self) -> str:
@@ -167,12 +167,12 @@ class Dataset:
 
     @property
     def classes(self) -> int:
-        """How many there are."""
+        """Number of classes."""
         return len(self.class_names)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one image: (C, H, W), or (F,) for a row of a table."""
+        """Shape of one image, (C, H, W), or of a row of a table, (F,)."""
         return self.train.shape
 
     @cached_property

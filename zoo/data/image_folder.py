@@ -95,7 +95,7 @@ class ImageFiles:
 
     @cached_property
     def digest(self) -> str:
-        """Of names, sizes and labels: reading every image of ImageNet would take longer than most uses of it."""
+        """sha256 of names, sizes and labels: reading every image of ImageNet would take longer than most uses of it."""
         sha = hashlib.sha256(repr(self.size).encode())
         for path, label in zip(self.files, self.labels.tolist(), strict=True):
             sha.update(f"{os.path.relpath(path, self.folder)} {os.path.getsize(path)} {label}\n".encode())

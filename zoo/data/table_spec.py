@@ -188,7 +188,7 @@ class TableSpec:
         for name in chosen:
             if name != OTHERS and name not in changeable:
                 role = next((c.role for c in self.columns if c.name == name), None)
-                what = f"is {role} and has no metric" if role else "is no column"
+                what = f"is {role} and has no metric" if role else "is not a column"
                 raise DataError(f"the metric names {name!r}, which {what}; it may name {', '.join(changeable)}, '*'")
         if lost := [name for name in changeable if name not in chosen and OTHERS not in chosen]:
             raise DataError(

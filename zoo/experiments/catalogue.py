@@ -32,7 +32,7 @@ def find_experiment(name: str) -> Experiment:
 
 
 def read_experiments(text: str) -> tuple[dict[str, Family], dict[str, Experiment]]:
-    """The families that rows are made from, and the experiments, by name.
+    """Return the families that rows are made from, and the experiments, by name.
 
     A row is a family (`of`) with changes, where `only` gives the alphas of both scales. A claim that has no name is
     called what it says.

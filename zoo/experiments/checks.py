@@ -37,7 +37,7 @@ class Verdict:
     differences: tuple[Difference, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
             "claim": self.claim.name,
             "panel": self.panel,
@@ -62,7 +62,7 @@ def paired_interval(only_first: int, only_second: int, images: int, confidence: 
 
 
 def judge(claim: Claim, interval: tuple[float, float]) -> Answer:
-    """What an interval of the difference says about the claim.
+    """Return what an interval of the difference says about the claim.
 
     >>> above = Claim(name="", first="a", second="b")
     >>> judge(above, (0.01, 0.2)), judge(above, (-0.2, -0.01)), judge(above, (-0.1, 0.1))
@@ -78,7 +78,7 @@ def judge(claim: Claim, interval: tuple[float, float]) -> Answer:
 
 
 def check(done: Reproduction, method: str = "paper") -> list[Verdict]:
-    """Every claim of the experiment in every panel that has both of its rows at this scale.
+    """Return every claim of the experiment in every panel that has both of its rows at this scale.
 
     By the paper's certificate unless another is named. Each radius has its own 95% interval; they are not corrected for
     being many.

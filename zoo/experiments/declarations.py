@@ -39,13 +39,13 @@ class Family:
     borrows: bool = False
 
     def lender(self, scale: Scale) -> Family | None:
-        """The models whose weights these ones take instead of being trained."""
+        """Return the models whose weights these ones take instead of being trained."""
         if scale == "paper" or not self.borrows:
             return None
         return attrs.evolve(self, coupling=None, seed=0, kind=None, per_alpha=1000, borrows=False)
 
     def at(self, scale: Scale) -> tuple[int, ...]:
-        """The alphas of a scale."""
+        """Return the alphas of a scale."""
         return self.alphas if scale == "paper" else self.small
 
     @property
@@ -59,7 +59,7 @@ class Family:
         return (*found, f"seed{self.seed}") if self.seed else tuple(found)
 
     def run_name(self, data: str, alpha: int) -> str:
-        """The folder of one model; it tells models apart, so that tables with the same model share it.
+        """Return the folder of one model; it tells models apart, so that tables with the same model share it.
 
         >>> Family(label="", p=Fraction(1, 2), alphas=(18,), small=(), seed=2).run_name("cifar10", 18)
         'cifar10-l0.5-a18-seed2'
@@ -88,7 +88,7 @@ class Panel:
         return "changed pixels" if self.families[0].pixel else "changed features"
 
     def cells(self, label: str) -> tuple[Published, ...] | None:
-        """What the paper has for a row, at each radius."""
+        """Return what the paper has for a row, at each radius."""
         return None if self.table is None else published(self.table).rows.get(label)
 
 
@@ -124,12 +124,12 @@ class Experiment:
     note: str = ""
 
     def models(self, scale: Scale) -> dict[str, tuple[Family, int]]:
-        """Every model to train once, by the name of its folder; those that lend their weights come first."""
+        """Return every model to train once, by the name of its folder; those that lend their weights come first."""
         found = [(family, alpha) for panel in self.panels for family in panel.families for alpha in family.at(scale)]
         lenders = [(family.lender(scale), alpha) for family, alpha in found]
         every = [(family, alpha) for family, alpha in lenders if family is not None] + found
         return {family.run_name(self.data, alpha): (family, alpha) for family, alpha in every}
 
     def base(self, family: Family, alpha: int) -> float | None:
-        """The published base accuracy (percent) of a model; there is one for models of the main text only."""
+        """Return the published base accuracy (percent) of a model; there is one for models of the main text only."""
         return None if family.unusual else published_base(self.data, family.p, family.objective, alpha)

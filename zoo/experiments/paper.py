@@ -38,7 +38,7 @@ class PublishedTable:
     bold: dict[int, str]
 
     def row(self, label: str) -> tuple[Published, ...]:
-        """The cells of a row, one a radius."""
+        """Return the cells of a row, one a radius."""
         return self.rows[label]
 
 
@@ -55,7 +55,7 @@ class PublishedBase:
 
 @cache
 def published(name: str) -> PublishedTable:
-    """The table called `name` in `paper.json`.
+    """Return the table called `name` in `paper.json`.
 
     >>> table = published("large-alpha")
     >>> table.where, table.radii[-1], table.bold[30]
@@ -78,7 +78,7 @@ def published(name: str) -> PublishedTable:
 
 @cache
 def published_bases() -> tuple[PublishedBase, ...]:
-    """Every list of base accuracies in the paper.
+    """Return every list of base accuracies in the paper.
 
     >>> [base.by_alpha[18] for base in published_bases() if base.data == "imagenet"]
     [40.39, 49.82]
@@ -96,7 +96,7 @@ def published_bases() -> tuple[PublishedBase, ...]:
 
 
 def published_base(data: str, p: Fraction, objective: str, alpha: int) -> float | None:
-    """The base accuracy (percent) that the paper gives for a model of its main method, or None."""
+    """Return the base accuracy (percent) that the paper gives for a model of its main method, or None."""
     for base in published_bases():
         if (base.data, base.p, base.objective) == (data, p, objective) and alpha in base.by_alpha:
             return base.by_alpha[alpha]
@@ -110,7 +110,7 @@ def _read() -> dict[str, Any]:
 
 
 def best_published(p: Fraction) -> dict[int, float]:
-    """The best published certified accuracy (percent) on CIFAR-10 by radius, over all alphas and both trainings.
+    """Return the best published certified accuracy (percent) on CIFAR-10 by radius, over all alphas and both trainings.
 
     >>> from fractions import Fraction
     >>> best_published(Fraction(1, 2))[60]

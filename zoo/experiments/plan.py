@@ -73,7 +73,7 @@ class Speed:
 
 @attrs.frozen
 class Cost:
-    """Of a whole experiment at one scale."""
+    """The cost of a whole experiment at one scale."""
 
     models: int
     draws: int  # training: epochs x images x draws an image, over all models
@@ -83,14 +83,14 @@ class Cost:
 
 
 def recipe_of(scale: Scale, size: Size) -> Preset:
-    """The preset of a scale."""
+    """Return the preset of a scale."""
     return preset("paper" if scale == "paper" else "fast", size.train, size.shape)
 
 
 def cost(
     experiment: Experiment, scale: Scale, speed: Speed, size: Size, *, epochs: int | None = None, images: int = 0
 ) -> Cost:
-    """What `epochs` (None: the recipe's) and `images` (0: the experiment's) come to on data of this size.
+    """Return what `epochs` (None: the recipe's) and `images` (0: the experiment's) come to on data of this size.
 
     >>> from zoo.experiments.catalogue import find_experiment
     >>> found = cost(find_experiment("digits"), "small", Speed(1e-3, 1e-4, 0), SIZES["digits"], epochs=2, images=100)
@@ -148,7 +148,7 @@ def measure(size: Size, scale: Scale, device: str | torch.device | None = None, 
 
 
 def _certificate_seconds(size: Size, scale: Scale) -> float:
-    """Of one image, all three certificates, with the design of a large alpha and votes that mostly agree."""
+    """Return the seconds of all three certificates of one image, for a large alpha and votes that mostly agree."""
     shape = size.shape if np.prod(size.shape) <= np.prod(_PART) else _PART
     scheme = make_scheme(FAMILIES["variable"], 12, shape, size.q, scale)
     random = np.random.RandomState(0)
@@ -160,7 +160,7 @@ def _certificate_seconds(size: Size, scale: Scale) -> float:
 
 
 def _timed(step: Callable[[], Any], seconds: float) -> float:
-    """Seconds of one call: once to warm up, then again for `seconds`, at least once."""
+    """Return seconds of one call: once to warm up, then again for `seconds`, at least once."""
     step()
     began, calls = time.perf_counter(), 0
     while calls == 0 or time.perf_counter() - began < seconds:
@@ -182,7 +182,8 @@ class Plan:
 
     @classmethod
     def small(cls, experiment: Experiment, minutes: float, images: int | None, speed: Speed, size: Size) -> Plan:
-        """Images up to a quarter of the time, and the rest for training: all models for the same number of epochs.
+        """Spend up to a quarter of the time on images and the rest on training: all models for the same number of
+        epochs.
 
         One epoch and 20 images are the least, however short the time.
 
@@ -200,7 +201,7 @@ class Plan:
 
     @classmethod
     def paper(cls, experiment: Experiment, images: int | None, size: Size) -> Plan:
-        """The full recipe, on as many images as the paper certified."""
+        """Return the full recipe, on as many images as the paper certified."""
         return cls(experiment.name, None, None, images or experiment.images or size.test)
 
     @property
@@ -219,7 +220,7 @@ class Plan:
 
     @classmethod
     def read(cls, folder: Path) -> Plan | None:
-        """The plan of a folder that was begun before."""
+        """Return the plan of a folder that was begun before."""
         try:
             return cls(**read_json((folder / PLAN).read_bytes()))
         except FileNotFoundError:

@@ -88,7 +88,7 @@ def _models(done: Reproduction) -> Table:
 
 
 def listing(speeds: dict[tuple[str, Scale], Speed]) -> list[dict[str, object]]:
-    """What each experiment costs at both scales, as plain data; times are for this machine."""
+    """Return what each experiment costs at both scales, as plain data; times are for this machine."""
     rows: list[dict[str, object]] = []
     for experiment in EXPERIMENTS.values():
         size = SIZES[experiment.data]

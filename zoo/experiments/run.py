@@ -11,7 +11,6 @@ import attrs
 import torch
 
 from ecm.errors import ECMError
-from smoothing.scheme import Coupling
 from zoo.certification import certify
 from zoo.data import load_data
 from zoo.distributed import Workers, workers
@@ -33,7 +32,7 @@ def reproduce(
     epochs: int | None = None,
     images: int | None = None,
     start: str | os.PathLike[str] | None = None,
-    coupling: Coupling | None = None,
+    coupling: str | None = None,
     out: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
     progress: bool = True,
@@ -93,7 +92,7 @@ def reproduce(
         for number, (run, (family, alpha)) in enumerate(models.items(), 1):
             if here.leads:
                 say(f"[{number}/{len(models)}] {folder / run}")
-            scheme = make_scheme(family, alpha, data.shape, data.q, scale, coupling=coupling)
+            scheme = make_scheme(family, alpha, data.shape, data.q, scale, coupling=coupling)  # type: ignore[arg-type]
             lender = family.lender(scale)
             train(
                 scheme,
@@ -107,16 +106,19 @@ def reproduce(
                 objective=family.objective,
                 **changes,
             )
-            certify(folder / run, data, limit=plan.images, device=device, progress=progress)
+            certify(folder / run, data, limit=plan.images, rule="plurality", device=device, progress=progress)
         here.wait()
         return collect(experiment, scale, folder)
 
 
 def default_folder(
-    experiment: Experiment, scale: Scale, epochs: int | None = None, coupling: Coupling | None = None
+    experiment: Experiment, scale: Scale, epochs: int | None = None, coupling: str | None = None
 ) -> Path:
-    """Models of the full recipe, or of a number of epochs, are shared by all experiments; those that are sized to a
-    time belong to one experiment's plan. Models with another coupling than the usual one have a folder of their own."""
+    """Return the default folder of an experiment's models.
+
+    Experiments share models of the full recipe, or of a given number of epochs. Models that are sized to a time belong
+    to one experiment, and models with another coupling than the usual one have a folder of their own.
+    """
     name = "paper" if scale == "paper" else f"{experiment.name}-small"
     if epochs is not None:
         name = f"{epochs}-epochs"
@@ -127,7 +129,7 @@ def default_folder(
 def _small_plan(
     experiment: Experiment, size: Size, asked: tuple[float | None, int | None], folder: Path, here: Workers
 ) -> Plan:
-    """The plan that the folder holds, or a new one, timed by one process."""
+    """Return the plan that the folder holds, or a new one, timed by one process."""
     minutes, images = asked
     before = Plan.read(folder)
     here.wait()
@@ -140,7 +142,7 @@ def _small_plan(
         assert before is not None
     if before.experiment != experiment.name or minutes not in (None, before.minutes):
         raise ECMError(
-            f"{folder} was begun as `ecm reproduce {before.experiment} --minutes {before.minutes:g}`, and its models "
-            "can only go on like that: leave --minutes out, or choose another --out"
+            f"{folder} was started by `ecm reproduce {before.experiment} --minutes {before.minutes:g}` and can only be "
+            "resumed like that: leave out --minutes, or choose another --out"
         )
     return before if images is None else attrs.evolve(before, images=images)

@@ -52,7 +52,7 @@ def make_scheme(
 
 @cache
 def votes_an_image(family: Family, alpha: int, q: int, scale: Scale) -> int:
-    """Forward passes that certify one image: B, or fewer weighted ones for a global Lambda."""
+    """Return forward passes that certify one image: B, or fewer weighted ones for a global Lambda."""
     if family.coupling == "global":
         return make_scheme(family, alpha, (1,), q, scale).samples
     return budget(family, alpha, q, scale)

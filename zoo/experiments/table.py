@@ -68,7 +68,7 @@ class Reproduction:
         return min(model.certification.images for model in self.models.values())
 
     def rows(self, panel: Panel) -> list[Row]:
-        """The rows of a panel that belong to this scale."""
+        """Return the rows of a panel that belong to this scale."""
         return [
             Row(
                 family,
@@ -100,7 +100,7 @@ class Reproduction:
         return out.getvalue().strip()
 
     def to_dict(self) -> dict[str, Any]:
-        """The tables as plain data, accuracies as shares."""
+        """Return the tables as plain data, accuracies as shares."""
         return {
             "experiment": self.experiment.name,
             "title": self.experiment.title,
@@ -155,7 +155,8 @@ class Reproduction:
 
 
 def certified_images(run: Certification, p: Fraction, radius: Fraction, method: str) -> frozenset[int]:
-    """The images that keep the right class within the l_p radius (for p = 0: so many changed features or pixels).
+    """Return the images that keep the right class within the l_p radius (for p = 0: so many changed features or
+    pixels).
 
     An l1 certificate is converted: rho = max(r, r**(1/p)), rounded down.
     """
@@ -173,7 +174,7 @@ def certified_images(run: Certification, p: Fraction, radius: Fraction, method: 
 
 
 def read_trained(folder: Path) -> Trained:
-    """One finished model from its card and its certification; weights and votes may be absent."""
+    """Return one finished model from its card and its certification; weights and votes may be absent."""
     card = read_card(folder)
     base = card["accuracy"]["base"]
     accuracy = Accuracy(round(base["value"] * base["images"]), base["images"])

@@ -98,7 +98,7 @@ def report(
 
 
 def render(found: Certification, about: dict[str, Any], images: Dataset | str, attacked: Attack | None = None) -> str:
-    """The page's text. `images` is the data set, or a sentence that says why there is no gallery."""
+    """Return the page's text. `images` is the data set, or a sentence that says why there is no gallery."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -230,13 +230,14 @@ def _curve(found: Certification) -> dict[str, Any]:
 
 
 def _axis(figure: Figure) -> tuple[str, str]:
-    """Where the horizontal axis of a drawn figure begins and ends, in percent of the picture's width."""
+    """Return where the horizontal axis of a drawn figure begins and ends, in percent of the picture's width."""
     box = figure.axes[0].get_position()
     return f"{100 * box.x0:.2f}", f"{100 * box.x1:.2f}"
 
 
 def _slider(found: Certification) -> dict[str, Any]:
-    """The stops of the slider, k * step for k = 0..stops, and what the script counts at each: radii of right images.
+    """Return the stops of the slider, k * step for k = 0..stops, and what the script counts at each: radii of right
+    images.
 
     Radii are cut to as many digits as the stops have, so that comparing them decides as the uncut ones would.
     """
@@ -356,7 +357,7 @@ def _facts(found: Certification, about: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _fingerprints(found: Certification, about: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The sha256 that fix the run: another one means another scheme, other weights or other data."""
+    """Return the sha256 that fix the run: another one means another scheme, other weights or other data."""
     data = about["card"]["data"]
     return [
         ("scheme", found.scheme.fingerprint),
@@ -373,7 +374,7 @@ def _fingerprints(found: Certification, about: dict[str, Any]) -> list[tuple[str
 
 
 def _readable(values: dict[str, Any]) -> list[tuple[str, str]]:
-    """All but the digests, which stand together."""
+    """Return all but the digests, which stand together."""
     return [(name, text) for name, text in _flat(values) if not _is_digest(text)]
 
 
@@ -382,7 +383,7 @@ def _is_digest(text: object) -> bool:
 
 
 def _meaning(found: Certification, about: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """(key, name, text): explained where the name stands in the page, and all together at its end."""
+    """Return (key, name, text): explained where the name stands in the page, and all together at its end."""
     wins = "class by the run-off" if found.rule == "runoff" else "most frequent vote"
     every = [
         ("base", "base accuracy", "the share of single votes (one evaluation of the network each) that are right"),
@@ -431,7 +432,7 @@ def _meaning(found: Certification, about: dict[str, Any]) -> list[tuple[str, str
 
 
 def formula(latex: str) -> str | None:
-    """The formula drawn as SVG in a data address; None if it needs more LaTeX than matplotlib's."""
+    """Return the formula drawn as SVG in a data address; None if it needs more LaTeX than matplotlib's."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(0.1, 0.1), facecolor="none")
@@ -443,7 +444,7 @@ def formula(latex: str) -> str | None:
 
 
 def _pictures(draw: Callable[[bool], Figure]) -> dict[str, str]:
-    """The figure for a wide page and for a phone."""
+    """Return the figure for a wide page and for a phone."""
     return {"src": _uri(draw(False)), "narrow": _uri(draw(True))}
 
 
@@ -457,7 +458,7 @@ def _pretty(text: object) -> Markup:
 
 
 def _short(text: object) -> str:
-    """A formula as it is, a long table by its length."""
+    """Return a formula as it is, a long table by its length."""
     words = str(text)
     if len(words) <= _LONG:
         return words
@@ -474,7 +475,7 @@ def _percent(share: float) -> str:
 
 
 def _flat(values: dict[str, Any], of: str = "") -> list[tuple[str, str]]:
-    """Names and values as one reads them; what lies in a part of a card is named after that part.
+    """Return names and values as one reads them; what lies in a part of a card is named after that part.
 
     >>> _flat({"bf16": True, "start": {"name": "a", "weights": None}})
     [('bf16', 'yes'), ('start name', 'a'), ('start weights', 'none')]

@@ -15,7 +15,7 @@ from zoo.training.state import Run
 def opening_card(
     name: str, network: dict[str, Any], data: Dataset, training: dict[str, Any], start: Model | None = None
 ) -> dict[str, Any]:
-    """The card before the run: network, data and settings, and the model whose weights are the first ones."""
+    """Return the card before the run: network, data and settings, and the model whose weights are the first ones."""
     if start is not None:
         training = {**training, "start": {"name": start.name, "weights": start.card["weights"]}}
     return {
@@ -27,7 +27,7 @@ def opening_card(
 
 
 def measured_card(card: dict[str, Any], run: Run, seconds: float) -> dict[str, Any]:
-    """The card after the run: with what it took, and the base accuracy on the test images."""
+    """Return the card after the run: with what it took, and the base accuracy on the test images."""
     here = run.workers
     took = {
         "seconds_of_last_session": round(seconds, 1),

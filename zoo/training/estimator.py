@@ -34,7 +34,8 @@ _SAMPLES = 32  # per test row, for the base accuracy in a card
 
 
 def find_estimator(model: Any, data: Dataset) -> Any:
-    """The estimator meant by `model`: itself, or for a table the classifier of scikit-learn with that name; else None.
+    """Return the estimator meant by `model`: itself, or for a table the classifier of scikit-learn with that name; else
+    None.
 
     >>> from zoo import load_data
     >>> find_estimator("GaussianNB", load_data("wine")), find_estimator("mlp", load_data("wine"))
@@ -115,7 +116,7 @@ def _accuracies(estimator: Any, base: EstimatorBase, data: Dataset, scheme: Sche
 
 
 def _text(estimator: Any) -> str:
-    """The estimator with all settings that are not the usual ones, as one line."""
+    """Return the estimator with all settings that are not the usual ones, as one line."""
     try:
         text = estimator.__repr__(N_CHAR_MAX=10_000)
     except TypeError:

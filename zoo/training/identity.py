@@ -24,7 +24,7 @@ class Identity:
     >>> ours.require(Path("runs/a"), {"scheme": "ab", "model": {"name": "cnn"}})
     Traceback (most recent call last):
         ...
-    zoo.errors.CheckpointError: runs/a holds another run: model.name is 'cnn' there, 'mlp' here; training.seed is ...
+    zoo.errors.CheckpointError: runs/a contains a run with different settings: model.name is 'cnn' there, 'mlp' ...
     """
 
     scheme: str
@@ -34,7 +34,7 @@ class Identity:
 
     @classmethod
     def of(cls, scheme: Scheme, card: Mapping[str, Any]) -> Identity:
-        """The identity of the run whose card begins like this.
+        """Return the identity of the run whose card begins like this.
 
         A run without a start says so: in the folder of a run that had one it is another run.
         """
@@ -48,13 +48,13 @@ class Identity:
         differing = [_said(key, old, new, found) for key, old, new in pairs if old != new]
         if differing:
             raise CheckpointError(
-                f"{folder} holds another run: {'; '.join(differing[:4])}. "
+                f"{folder} contains a run with different settings: {'; '.join(differing[:4])}. "
                 f"Choose another out, or {REPLACE} to replace it"
             )
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every entry with its path, as in `training.lr`."""
+    """Yield every entry with its path, as in `training.lr`."""
     if not isinstance(value, Mapping):
         yield path, value
         return
@@ -67,4 +67,4 @@ def _said(key: str, old: Any, new: Any, found: Mapping[str, Any]) -> str:
         return f"{key} is {old!r} there, {new!r} here"
     laws = ", ".join(law["g"] for law in found.get("law", []))  # a card has them, a checkpoint the digest alone
     known = f" (there g = {laws}, B = {found['design']['budget']})" if laws else ""
-    return f"the metric, its budget or design is another{known}"
+    return f"the metric, the budget or the design differs{known}"

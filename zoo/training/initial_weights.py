@@ -34,8 +34,8 @@ def take_weights(base: Base, start: Model) -> None:
 
 
 def _for_planes(old: Tensor, new: Tensor, scheme: Scheme) -> Tensor:
-    """A kernel [out, planes * channels, ...], or a matrix over the planes of all features, for as many planes as `new`
-    reads; `old` itself where it is neither."""
+    """Return a kernel [out, planes * channels, ...], or a matrix over the planes of all features, for as many planes as
+    `new` reads; `old` itself where it is neither."""
     channels = scheme.features if old.ndim == 2 else scheme.shape[0]
     if old.ndim < 2 or old.ndim != new.ndim or old.shape[1] == new.shape[1]:
         return old

@@ -84,7 +84,7 @@ class Journal:
 
 
 def _lines(path: Path, step: int) -> list[str]:
-    """The lines up to this step; what a kill or a full disk left of a line is no line."""
+    """Return the lines up to this step; what a kill or a full disk left of a line is no line."""
     kept = []
     for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
         try:

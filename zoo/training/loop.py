@@ -96,7 +96,8 @@ def fit(run: Run) -> None:
 
 @torch.no_grad()
 def _watch(run: Run, average: Average) -> float:
-    """Base accuracy of the averaged weights on some test images, while the run's own weights stay as they are."""
+    """Return base accuracy of the averaged weights on some test images, while the run's own weights stay as they
+    are."""
 
     class Averaged(nn.Module):
         def forward(self, shown: Tensor) -> Any:

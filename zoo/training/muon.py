@@ -43,7 +43,7 @@ class Muon(torch.optim.SGD):
 
 
 def orthogonal(matrix: Tensor) -> Tensor:
-    """The matrix with its singular values moved close to 1 (four steps of the quintic Newton-Schulz iteration of
+    """Return the matrix with its singular values moved close to 1 (four steps of the quintic Newton-Schulz iteration of
     Jordan et al.), times sqrt(rows/columns) if it has more rows than columns.
 
     >>> some = torch.randn(8, 30, generator=torch.Generator().manual_seed(0))

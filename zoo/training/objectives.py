@@ -28,7 +28,8 @@ def noisy(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> Tenso
 
 
 def stability(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0, weight: float = 6.0) -> Tensor:
-    """CE(p(x~1), y) + 6 KL(p(x~1) || p(x~2)) over two draws (stability training, as used by Levine & Feizi 2022).
+    """Return CE(p(x~1), y) + 6 KL(p(x~1) || p(x~2)) over two draws (stability training, as used by Levine & Feizi
+    2022).
 
     >>> same = torch.zeros(2, 4, 2)
     >>> float(stability(same, torch.tensor([0, 1, 1, 0])) - noisy(same, torch.tensor([0, 1, 1, 0])))
@@ -43,7 +44,7 @@ def stability(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0, weig
 def consistency(
     logits: Tensor, labels: Tensor, label_smoothing: float = 0.0, weight: float = 10.0, entropy: float = 0.5
 ) -> Tensor:
-    """CE on every draw + 10 KL(mean || p(x~i)) + 0.5 H(mean), averaged over the draws (Jeong & Shin 2020).
+    """Return CE on every draw + 10 KL(mean || p(x~i)) + 0.5 H(mean), averaged over the draws (Jeong & Shin 2020).
 
     >>> round(float(consistency(torch.zeros(2, 4, 2), torch.tensor([0, 1, 1, 0]))), 4)
     1.0397

@@ -12,7 +12,7 @@ from zoo.training.recipe import Recipe
 
 
 def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
-    """The rate of step `step` of `steps`: a straight line up, then a straight line or half a cosine down.
+    """Return the rate of step `step` of `steps`: a straight line up, then a straight line or half a cosine down.
 
     >>> recipe = Recipe(epochs=1, lr=1.0, warmup=0.5)
     >>> [round(learning_rate(recipe, step, 8), 3) for step in range(8)]
@@ -27,7 +27,8 @@ def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
 
 
 def make_optimizer(module: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
-    """The recipe's optimizer; weight decay on matrices and kernels only (a norm's scale or a bias has one axis)."""
+    """Return the recipe's optimizer; weight decay on matrices and kernels only (a norm's scale or a bias has one
+    axis)."""
     parameters = [p for p in module.parameters() if p.requires_grad]
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": recipe.weight_decay},

@@ -75,7 +75,7 @@ class Recipe:
                 raise SettingError(f"{name} = {value}: it lies between {low} and {high}")
 
     def changed(self, changes: dict[str, Any]) -> Recipe:
-        """The recipe with some fields replaced; an unknown field is an error that names the nearest one.
+        """Return the recipe with some fields replaced; an unknown field is an error that names the nearest one.
 
         >>> Recipe(epochs=10).changed({"learning_rate": 1})
         Traceback (most recent call last):
@@ -112,17 +112,17 @@ class Preset:
     order: Literal["graded", "interleaved", "published"]
 
     def usual(self, started: bool) -> Recipe:
-        """The recipe; at half the learning rate if the run starts with the weights of a finished model."""
+        """Return the recipe; at half the learning rate if the run starts with the weights of a finished model."""
         return attrs.evolve(self.recipe, lr=self.recipe.lr / 2) if started else self.recipe
 
     def recipe_for(self, images: int, changes: dict[str, Any], *, started: bool) -> Recipe:
-        """The usual recipe with these settings changed, and a batch of at most all images."""
+        """Return the usual recipe with these settings changed, and a batch of at most all images."""
         recipe = self.usual(started).changed(changes)
         return attrs.evolve(recipe, batch=min(recipe.batch, images))
 
 
 def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
-    """The preset called `name` for so many training images of that shape.
+    """Return the preset called `name` for so many training images of that shape.
 
     `fast` is meant for a CPU: a small network, an aperiodic design of about 128 alpha outcomes in a spread coupling,
     and more passes over less data.

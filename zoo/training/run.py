@@ -63,13 +63,13 @@ def train(
 ) -> Model:
     """Train a base classifier for `metric` on `data` and keep it as the folder `out` (default `runs/<name>`).
 
-    `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data`: see `load_data`; `root` is where the
-    files of a named set lie (`--data` on the command line). `model` is a name,
-    a module or a factory `fn(in_channels, num_classes)`. `budget` is B: by default `ecm.default_budget`, or
-    1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) of the same network whose weights are
-    the first ones, such as one for a smaller alpha; without `model` its network is taken, and the learning rate is half
-    the preset's. With `pixel` the channels of a pixel share their outcomes, for the sparse threat (`g = sign(z)/alpha`
-    then counts pixels). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
+    `metric` is an `ECM`, its formula, or a `Scheme` that fixes everything. `data` is anything that `load_data` accepts;
+    `root` is the folder with the files of a named data set (`--data` on the command line). `model` is a name, a module
+    or a factory `fn(in_channels, num_classes)`. `budget` is B, the number of votes per image; by default it is
+    `ecm.default_budget`, or 1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) from whose
+    weights the training starts, such as one for a smaller alpha; without `model` its network is used, and the learning
+    rate is half the preset's. With `pixel`, the channels of a pixel share their outcomes, for the sparse threat
+    (`g = sign(z)/alpha` then counts pixels). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
     `objective="stability"`.
 
     For a `Table`, `metric` may also be formulas by column name, and `model` a scikit-learn classifier or its name: it
@@ -130,7 +130,7 @@ def _folder(out: str | os.PathLike[str] | None, usual: str) -> Path:
 def _first_network(
     wanted: Network | None, scheme: Scheme, data: Dataset, seed: int
 ) -> tuple[str, nn.Module, list[int]]:
-    """The name of the network, itself with its first weights, and the shape of what the noise shows it."""
+    """Return the name of the network, itself with its first weights, and the shape of what the noise shows it."""
     torch.manual_seed(key_seed("init", seed))
     shape = (channels(scheme.representation, data.shape[0]), *data.shape[1:])
     name, network = build_network(wanted or default_model(data.shape), shape, data.classes)
@@ -139,7 +139,8 @@ def _first_network(
 
 
 def _kept(run: Run, card: dict[str, Any], seconds: float) -> Model:
-    """The model of a run that has ended, with its card, on every process; the leading one writes it to the folder."""
+    """Return the model of a run that has ended, with its card, on every process; the leading one writes it to the
+    folder."""
     base, scheme, here = run.base, run.noise.scheme, run.workers
     base.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
     card = measured_card(card, run, seconds)

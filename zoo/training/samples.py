@@ -14,7 +14,7 @@ from zoo.models import Base
 
 
 def draw_samples(scheme: Scheme, shape: tuple[int, ...], *key: int | str) -> Tensor:
-    """Random samples t of the scheme, each with the share that it has in the vote."""
+    """Return random samples t of the scheme, each with the share that it has in the vote."""
     drawn = torch.randint(scheme.total, shape, generator=generator(*key))
     if scheme.weights is None:
         return drawn
@@ -25,7 +25,7 @@ def draw_samples(scheme: Scheme, shape: tuple[int, ...], *key: int | str) -> Ten
 def base_accuracy(
     base: nn.Module, noise: Noise, split: Split, limit: int | None = None, *, seed: int = 0
 ) -> dict[str, Any]:
-    """Share of images that the base classifier gets right at one random sample each: not smoothed, not certified."""
+    """Return the base accuracy: the fraction of images that are classified correctly at one random sample each."""
     count = len(split) if limit is None else min(limit, len(split))
     samples = draw_samples(noise.scheme, (count,), "accuracy", seed)
     base.eval()
@@ -34,11 +34,11 @@ def base_accuracy(
         part = torch.arange(start, min(count, start + 250))
         shown = noise.paired(split.take(part).to(noise.device), samples[part], channels_last=len(split.shape) == 3)
         hits += int((base(shown).argmax(-1).cpu() == split.labels[part].cpu()).sum())
-    return {"value": hits / count, "images": count, "how": "one random sample an image"}
+    return {"value": hits / count, "images": count, "how": "one random sample per image"}
 
 
 def noise_statistics(noise: Noise, split: Split, seed: int) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of each shown channel over noisy training images."""
+    """Return mean and standard deviation of each shown channel over noisy training images."""
     count = min(512, len(split))
     chosen = torch.randperm(len(split), generator=generator("statistics", seed))[:count]
     samples = draw_samples(noise.scheme, (count,), "statistics", seed)

@@ -16,7 +16,7 @@ Metric = ECM | Scheme | str | Mapping[str, ECM | str]
 
 
 def declared_metric(metric: Metric, data: Dataset) -> ECM | Scheme | str:
-    """The metric of a run: for a table with the roles of its columns, for other data as it is."""
+    """Return the metric of a run: for a table with the roles of its columns, for other data as it is."""
     if isinstance(data, Table):
         if isinstance(metric, Scheme):
             data.spec.require_roles(metric.metric)
@@ -30,7 +30,7 @@ def declared_metric(metric: Metric, data: Dataset) -> ECM | Scheme | str:
 def make_scheme(
     metric: ECM | Scheme | str, data: Dataset, chosen: Preset, budget: int | None, pixel: bool = False
 ) -> Scheme:
-    """The scheme of a run: the one given, or the preset's kind of design with B outcomes."""
+    """Return the scheme of a run: the one given, or the preset's kind of design with B outcomes."""
     if isinstance(metric, Scheme):
         if pixel and not metric.pixel:
             raise SettingError("pixel=True, but the scheme does not share offsets by pixel: Scheme(..., pixel=True)")
@@ -56,13 +56,14 @@ def make_scheme(
 
 
 def _priced(metric: ECM, q: int) -> ECM:
-    """The metric without the components that no certified change can touch (g(1/q) = 1): they say nothing about B."""
+    """Return the metric without the components that no certified change can touch (g(1/q) = 1): they say nothing about
+    B."""
     kept = tuple(profile for profile in metric.components if profile.floors(1, q)[1] < 1)
     return ECM(kept, tuple(range(len(kept)))) if kept and len(kept) < len(metric.components) else metric
 
 
 def run_name(data: Dataset, scheme: Scheme, preset: str) -> str:
-    """A folder's name, such as `cifar10-l0.5-a18`; a metric without such a short name is named by a digest."""
+    """Return a folder's name, such as `cifar10-l0.5-a18`; a metric without such a short name is named by a digest."""
     power = scheme.metric.power()
     short = hashlib.sha256(scheme.metric.to_json().encode()).hexdigest()[:8]
     metric = f"l{float(power[0]):.3g}-a{float(power[1]):g}" if power else f"ecm-{short}"

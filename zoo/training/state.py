@@ -95,7 +95,7 @@ def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.Optimizer, av
 
 
 def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tuple[int, Tensor]:
-    """The step to go on with, and the sums of the epoch so far; all else is put in its place."""
+    """Return the step to go on with, and the sums of the epoch so far; all else is put in its place."""
     sums = torch.zeros(3, device=run.workers.device)
     if not (run.folder / CHECKPOINT).exists():
         return 0, sums

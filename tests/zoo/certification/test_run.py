@@ -113,7 +113,7 @@ def test_a_table_read_back_is_the_run_itself(tmp_path: Path, formula: str) -> No
 
 def test_balls_of_every_kind_survive_the_table(tmp_path: Path, model: Model) -> None:
     """Closed, open, unlimited and missing balls come back as they were."""
-    row = run(model, limit=1).rows[0]
+    row = run(model, limit=1, rule="plurality").rows[0]
     table = Table(tmp_path / "t.tsv", model.scheme, METHODS)
     everywhere = table._parse(table.line(row).replace("\n", "").rsplit("\t", 1)[0] + "\tall")
     none = attrs.evolve(row, idx=3, balls={m: attrs.evolve(b, radius=None) for m, b in row.balls.items()})
@@ -221,7 +221,7 @@ def test_a_record_is_not_continued_where_its_votes_would_be_others(model: Model,
         layer.register_forward_hook(lambda _, shown, logits: logits + 0.01 * shown[0].mean())
     else:
         layer.register_forward_hook(lambda _, shown, logits: -logits)
-    words = {"jitter": r"begun with the tolerance .*asks for", "network": "holds votes that the network does not cast"}
+    words = {"jitter": r"started with the tolerance .*needs", "network": "a vote that the network does not cast"}
     with pytest.raises(CertifyError, match=words[change]):
         certify(model, tiny_data(), progress=False)
     assert (model.path / "votes" / "rank-00000.rows").read_bytes() == before

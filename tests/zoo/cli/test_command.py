@@ -67,7 +67,8 @@ def test_a_folder_of_another_budget_says_what_it_holds(model: Model) -> None:
     words = ("train", "z**0.5/2", "-d", "tiny", "--model", "mlp", "--epochs", 0, "--out", "a", "--budget")
     assert ecm(*words, 16).exit_code == 0
     said = " ".join(ecm(*words, 12).stderr.split())
-    assert "a holds another run: the metric, its budget or design is another (there g = z**(1/2)/2, B = 16)." in said
+    different = "the metric, the budget or the design differs (there g = z**(1/2)/2, B = 16)."
+    assert f"a contains a run with different settings: {different}" in said
     assert "Choose another out, or resume=False (--no-resume) to replace it" in said
 
 

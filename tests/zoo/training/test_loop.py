@@ -118,7 +118,7 @@ def test_a_finished_run_is_returned_and_another_one_is_not_overwritten(table: Da
     changed = (out / "model.safetensors").stat().st_mtime_ns
     train(METRIC, table, out=out, **TINY)
     assert (out / "model.safetensors").stat().st_mtime_ns == changed
-    with pytest.raises(CheckpointError, match=r"holds another run: training.lr is 0.1 there, 0.3 here"):
+    with pytest.raises(CheckpointError, match=r"different settings: training.lr is 0.1 there, 0.3 here"):
         train(METRIC, table, out=out, lr=0.3, **TINY)
     train(METRIC, table, out=out, lr=0.3, resume=False, **TINY)
 

@@ -92,5 +92,5 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"damaged or no safetensors file .*; delete it to start the run again"):
         train("z**0.5/3", "digits", out=tmp_path, **settings)
     save_tensors(tmp_path / CHECKPOINT, {}, {"step": 1, "sums": [0, 0, 0], "run": {"scheme": "another"}})
-    with pytest.raises(CheckpointError, match="holds another run: the metric, its budget or design"):
+    with pytest.raises(CheckpointError, match="different settings: the metric, the budget or the design differs"):
         train("z**0.5/3", "digits", out=tmp_path, **settings)
