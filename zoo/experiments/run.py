@@ -11,7 +11,6 @@ import attrs
 import torch
 
 from ecm.errors import ECMError
-from smoothing.scheme import Coupling
 from zoo.certification import certify
 from zoo.data import load_data
 from zoo.distributed import Workers, workers
@@ -33,7 +32,7 @@ def reproduce(
     epochs: int | None = None,
     images: int | None = None,
     start: str | os.PathLike[str] | None = None,
-    coupling: Coupling | None = None,
+    coupling: str | None = None,
     out: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
     progress: bool = True,
@@ -93,7 +92,7 @@ def reproduce(
         for number, (run, (family, alpha)) in enumerate(models.items(), 1):
             if here.leads:
                 say(f"[{number}/{len(models)}] {folder / run}")
-            scheme = make_scheme(family, alpha, data.shape, data.q, scale, coupling=coupling)
+            scheme = make_scheme(family, alpha, data.shape, data.q, scale, coupling=coupling)  # type: ignore[arg-type]
             lender = family.lender(scale)
             train(
                 scheme,
@@ -107,13 +106,13 @@ def reproduce(
                 objective=family.objective,
                 **changes,
             )
-            certify(folder / run, data, limit=plan.images, device=device, progress=progress)
+            certify(folder / run, data, limit=plan.images, rule="plurality", device=device, progress=progress)
         here.wait()
         return collect(experiment, scale, folder)
 
 
 def default_folder(
-    experiment: Experiment, scale: Scale, epochs: int | None = None, coupling: Coupling | None = None
+    experiment: Experiment, scale: Scale, epochs: int | None = None, coupling: str | None = None
 ) -> Path:
     """Return the default folder of an experiment's models.
 

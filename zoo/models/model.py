@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from smoothing import Certificate, InputError, SmoothedClassifier
 from smoothing import quantize as nearest_levels
-from smoothing.certificates import Method
+from smoothing.certificates import DEFAULT_RULE, Method, Rule, checked_rule
 from smoothing.scheme import Images, Scheme
 from zoo.models.deployment import export_base
 from zoo.models.hub import download, save_model, upload
@@ -80,6 +80,19 @@ class Model(nn.Module):
     def class_names(self) -> tuple[str, ...]:
         """Name of each class, in the order of the shares."""
         return tuple(self.card["data"]["class_names"])
+
+    @property
+    def rule(self) -> Rule:
+        """How the votes make a class: as in the certification that the card reports, else by the package's default.
+
+        >>> from zoo import load
+        >>> load("cifar10-l0.5-a18").rule
+        'runoff'
+        """
+        certified = self.card.get("certification")
+        if not certified:
+            return DEFAULT_RULE
+        return checked_rule(certified.get("rule", "plurality"))  # cards of earlier versions name no rule
 
     @property
     def device(self) -> torch.device:
@@ -160,8 +173,9 @@ class Model(nn.Module):
         return float(self._made[where])
 
     def smoothed(self, **settings: Any) -> SmoothedClassifier:
-        """Return the smoothed classifier of this base and scheme; `settings` are those of `SmoothedClassifier`."""
-        return SmoothedClassifier(self.base, self.scheme, self.classes, **{"memory": NOISE_MEMORY, **settings})
+        """Return the smoothed classifier of this model, by its rule; `settings` are those of `SmoothedClassifier`."""
+        made = {"memory": NOISE_MEMORY, "rule": self.rule, **settings}
+        return SmoothedClassifier(self.base, self.scheme, self.classes, **made)
 
     # ---- copies and folders ----------------------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ def is_unchanged(model: Model) -> bool:
     """Return whether the network in memory has the weights, and the precision, that the model's folder holds."""
     saved, _ = load_tensors(weights_path(model.path), advice=f"restore it, or {AGAIN}")
     now = {name: value.cpu() for name, value in model.base.state_dict().items()}
-    types = {name: (now[name].dtype, value.dtype) for name, value in compact(now).items()}
+    types = {name: (now[name].dtype, value.dtype) for name, value in compact(model.base).items()}
     return (
         saved.keys() == now.keys()
         and all(
@@ -62,7 +62,7 @@ def write_files(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any
     """Write weights, scheme and card into the folder, the card last, and return the card: a folder with one is
     complete."""
     write_atomically(path / SCHEME, scheme.to_json().encode())
-    save_tensors(path / WEIGHTS, compact(base.state_dict()), {"scheme": scheme.fingerprint, "model": card["model"]})
+    save_tensors(path / WEIGHTS, compact(base), {"scheme": scheme.fingerprint, "model": card["model"]})
     (path / OLD_WEIGHTS).unlink(missing_ok=True)
     return write_card(path, scheme, card)
 

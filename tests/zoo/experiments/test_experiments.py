@@ -424,4 +424,4 @@ def test_the_kept_records_have_the_schemes_that_their_commands_make() -> None:
     assert default_folder(experiment, "small", 2) != default_folder(experiment, "small", 2, "independent")
     assert default_folder(experiment, "paper") == default_folder(experiment, "paper", None, "independent")
     with pytest.raises(ECMError, match="write 'independent'"):
-        reproduce("digits", coupling="cyclic")  # type: ignore[arg-type]
+        reproduce("digits", coupling="cyclic")

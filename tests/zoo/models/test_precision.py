@@ -10,7 +10,7 @@ from torch import nn
 
 import zoo
 from zoo.errors import ModelError
-from zoo.models import require_unchanged, round_to_half
+from zoo.models import Base, require_unchanged, round_to_half
 from zoo.models.precision import compact
 
 
@@ -38,8 +38,10 @@ def test_a_rounded_model_is_kept_in_half_the_space_and_read_back_exactly(tmp_pat
 
 def test_the_normalisation_keeps_its_type() -> None:
     """It says in which precision a model computes; round numbers such as 0.5 do not make that float16."""
-    kept = compact({"mean": torch.full((3, 1, 1), 0.5), "std": torch.ones(3, 1, 1), "network.weight": torch.ones(2, 2)})
-    assert [tensor.dtype for tensor in kept.values()] == [torch.float32, torch.float32, torch.float16]
+    base = Base(nn.Linear(2, 2, bias=False), torch.full((3, 1, 1), 0.5), torch.ones(3, 1, 1))
+    nn.init.ones_(base.network.weight)
+    types = {name: tensor.dtype for name, tensor in compact(base).items()}
+    assert types == {"mean": torch.float32, "std": torch.float32, "network.weight": torch.float16}
 
 
 def test_what_float16_cannot_hold_stays() -> None:
@@ -53,6 +55,6 @@ def test_what_float16_cannot_hold_stays() -> None:
     assert torch.equal(network[0].weight, torch.full((2, 2), 0.1).half().float())
     assert torch.equal(network[1].weight, torch.full((2, 2), 1e6))
     assert torch.equal(network[0].bias, torch.full((2,), 0.1))
-    types = {name: tensor.dtype for name, tensor in compact(network.state_dict()).items()}
+    types = {name: tensor.dtype for name, tensor in compact(network).items()}
     assert types["0.weight"] == torch.float16
     assert {types["1.weight"], types["0.bias"]} == {torch.float32}
