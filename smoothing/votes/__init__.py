@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from smoothing.votes.early_stop import Decision, decide, ranking_chunks, vote_chunks
     from smoothing.votes.jitter import Jitter, measure_jitter
     from smoothing.votes.logits import record_logits
-    from smoothing.votes.progress import progress_bar
     from smoothing.votes.record import Header, Record, data_fingerprint, fitting_header, model_fingerprint, vote_dataset
     from smoothing.votes.smoothed_function import UNIT, SmoothedFunction
 
@@ -28,7 +27,6 @@ __all__ = [
     "fitting_header",
     "measure_jitter",
     "model_fingerprint",
-    "progress_bar",
     "ranking_chunks",
     "record_logits",
     "vote_chunks",
@@ -43,7 +41,6 @@ __getattr__ = lazy(
         "early_stop": "Decision decide ranking_chunks vote_chunks",
         "jitter": "Jitter measure_jitter",
         "logits": "record_logits",
-        "progress": "progress_bar",
         "record": "Header Record data_fingerprint fitting_header model_fingerprint vote_dataset",
         "smoothed_function": "SmoothedFunction UNIT",
     },

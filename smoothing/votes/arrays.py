@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ecm.arrays import Singles
 from smoothing.errors import VoteError
-
-Floats = NDArray[np.float32]
 
 
 class FromArrays(nn.Module):
@@ -26,7 +24,7 @@ class FromArrays(nn.Module):
     tensor([[0., 1.]])
     """
 
-    def __init__(self, function: Callable[[Floats, Floats], object], classes: int) -> None:
+    def __init__(self, function: Callable[[Singles, Singles], object], classes: int) -> None:
         super().__init__()
         self.function = function
         self.classes = classes

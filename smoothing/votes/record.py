@@ -167,6 +167,15 @@ class Record:
                 )
         return record
 
+    @staticmethod
+    def exists(path: str | Path) -> bool:
+        """Return whether the folder contains a record.
+
+        >>> Record.exists("no such folder")
+        False
+        """
+        return (Path(path) / _HEADER).exists()
+
     @classmethod
     def open(cls, path: str | Path) -> Record:
         """Return the record in that folder."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecm.progress import ProgressBar
 from ecm.verification import Finding, Report
 from smoothing.certificates import Certificate, Certifier
-from smoothing.votes import progress_bar
 from zoo.attacks.evaluation import Evaluation
 from zoo.attacks.run import ball_scaled, confirmed
 from zoo.attacks.search import Search
@@ -84,7 +84,7 @@ def verify_model(
     evaluation, certifier = Evaluation(classifier), Certifier(trained.scheme, trained.classes, rule=classifier.rule)
     caught, tried = "", 0
     order = image_order(len(loaded.test))[:limit].tolist()
-    with progress_bar(len(order), "attacking inside certified balls", progress) as advance:
+    with ProgressBar(len(order), "attacking inside certified balls", progress) as advance:
         for idx in order:
             levels = loaded.test.take([idx])[0].cpu().numpy().astype(np.int64)
             ball = ball_scaled(certifier(classifier.rankings(levels[None])[0], levels), Fraction(scale))

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from ecm.errors import ECMError
+from ecm.progress import ProgressBar
 from smoothing import SmoothedClassifier
 from smoothing.certificates import RUNOFF_METHODS, Certificate
-from smoothing.votes import progress_bar
 from zoo.attacks.evaluation import Evaluation
 from zoo.attacks.result import Attack, Attacked
 from zoo.attacks.search import Search
@@ -109,7 +109,7 @@ def attack(
         left = [idx for idx in order if idx not in rows]
         rule = "runoff" if method in RUNOFF_METHODS else "plurality"  # whose class the balls are about
         evaluation = Evaluation(trained.smoothed(rule=rule)) if left else None
-        with table.start(list(rows.values())) as file, progress_bar(len(left), "attacking", progress) as advance:
+        with table.start(list(rows.values())) as file, ProgressBar(len(left), "attacking", progress) as advance:
             for idx in left:
                 assert evaluation is not None
                 rows[idx] = _attacked(evaluation, loaded, certified[idx], method=method, budget=budget, seed=seed)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import io
 import math
-import os
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ecm.files import replace_file
 from zoo.attacks.result import Attacked, above
 from zoo.certification import Unit, ball_text, read_ball
 from zoo.errors import ModelError
@@ -80,11 +80,7 @@ class AttackTable:
 
     def start(self, rows: list[Attacked]) -> io.TextIOWrapper:
         """A table with these rows, put in place in one step, open for appending."""
-        fresh = self.path.with_name(self.path.name + ".new")
-        with open(fresh, "w", encoding="ascii", newline="\n") as file:
-            file.write(_HEADER + "\n")
-            file.writelines(self.line(row) for row in rows)
-        os.replace(fresh, self.path)
+        replace_file(self.path, "".join([_HEADER + "\n", *map(self.line, rows)]).encode("ascii"))
         return open(self.path, "a", encoding="ascii", newline="\n")
 
     def line(self, row: Attacked) -> str:

@@ -19,7 +19,7 @@ _REPEATED = 256  # votes that are cast once more
 
 def recorded_tolerance(votes: Path) -> float | None:
     """Return the tolerance of the votes in this folder, if there are any."""
-    return Record.open(votes).header.tolerance if (votes / "header.json").exists() else None
+    return Record.open(votes).header.tolerance if Record.exists(votes) else None
 
 
 def measured_tolerance(classifier: SmoothedClassifier, data: Dataset, order: NDArray[np.int64], here: Workers) -> float:

@@ -11,6 +11,7 @@ import typer
 
 from zoo.cli.options import speaks
 from zoo.errors import DataError, ModelError, SettingError
+from zoo.folder import TABLE
 from zoo.models import PRETRAINED, find_model, model_folders, read_card
 from zoo.names import DATASET_NAMES, MODEL_NAMES, closest, known_size, spelled
 
@@ -127,7 +128,7 @@ def _seconds_per_image(folder: Path) -> float | None:
     """Return the mean time per row of `certify.tsv`."""
     found: list[float] = []
     with suppress(OSError, ValueError, IndexError):
-        for line in (folder / "certify.tsv").read_text().splitlines()[1:]:
+        for line in (folder / TABLE).read_text().splitlines()[1:]:
             hours, minutes, seconds = line.split("\t")[5].split(":")
             found.append(3600 * int(hours) + 60 * int(minutes) + float(seconds))
     return sum(found) / len(found) if found else None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ecm.arrays import Ints
 from zoo.errors import DataError
 
-Kind = Literal["numeric", "ordinal", "categorical", "boolean"]
+ColumnKind = Literal["numeric", "ordinal", "categorical", "boolean"]
 Role = Literal["changeable", "immutable", "free"]
 Outside = Literal["error", "clip"]
 Scalar = str | int | float | bool
@@ -70,7 +70,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     low: float = 0.0
     high: float = 0.0
     steps: int = 0
@@ -78,10 +78,10 @@ class Column:
     role: Role = "changeable"
 
     def __attrs_post_init__(self) -> None:
-        if self.kind not in get_args(Kind) or self.role not in get_args(Role):
+        if self.kind not in get_args(ColumnKind) or self.role not in get_args(Role):
             raise DataError(
                 f"column {self.name!r}: kind {self.kind!r}, role {self.role!r}; the kinds are "
-                f"{', '.join(get_args(Kind))}, the roles {', '.join(get_args(Role))}"
+                f"{', '.join(get_args(ColumnKind))}, the roles {', '.join(get_args(Role))}"
             )
         if self.kind == "numeric":
             if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low <= self.high):
@@ -205,7 +205,7 @@ class Column:
 def fit_column(
     name: str,
     values: NDArray[Any],
-    kind: Kind,
+    kind: ColumnKind,
     *,
     q: int,
     limits: tuple[float, float] | None = None,

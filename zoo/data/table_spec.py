@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ecm import ECM
 from ecm.arrays import Ints
 from ecm.formula import sign, text_of
-from zoo.data.column import Column, Kind, Outside, Role, Scalar, fit_column, missing
+from zoo.data.column import Column, ColumnKind, Outside, Role, Scalar, fit_column, missing
 from zoo.data.frame import read_columns, read_orders
 from zoo.errors import DataError
 
@@ -20,7 +20,7 @@ OTHERS = "*"  # in a metric by column: all columns that are not named
 Formula = ECM | str
 
 
-def _kind(name: str, values: NDArray[Any]) -> Kind:
+def _kind(name: str, values: NDArray[Any]) -> ColumnKind:
     if values.dtype.kind in "iuf":
         return "numeric"
     if values.dtype.kind == "b":
@@ -76,7 +76,7 @@ class TableSpec:
         *,
         q: int = 63,
         limits: Mapping[str, tuple[float, float]] | None = None,
-        kinds: Mapping[str, Kind] | None = None,
+        kinds: Mapping[str, ColumnKind] | None = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         steps: Mapping[str, int] | None = None,
         immutable: Iterable[str] = (),
@@ -111,7 +111,7 @@ class TableSpec:
         columns = []
         for name in names:
             declared = (categories or {}).get(name, orders.get(name))
-            usual: Kind = "ordinal" if name in orders else "categorical"
+            usual: ColumnKind = "ordinal" if name in orders else "categorical"
             kind = (kinds or {}).get(name) or (usual if declared is not None else _kind(name, found[name]))
             role: Role = "immutable" if name in fixed else "free" if name in open_ else "changeable"
             columns.append(

@@ -22,7 +22,7 @@ from zoo.lab.verdict import Points, metric_of
 if TYPE_CHECKING:
     from ecm.design import Design
 
-Floats = tuple[float, ...]
+Numbers = tuple[float, ...]
 
 LEVELS = (4, 8, 16, 32, 64, 128, 255, 511, 1023)
 LARGEST_BUDGET = 100_000
@@ -121,10 +121,10 @@ class Splits:
     """How often levels k apart are separated, k = 0..q: what g allows and what the outcomes do."""
 
     budget: int
-    g: Floats
-    least: Floats
+    g: Numbers
+    least: Numbers
     """The smallest share of outcomes that separate a pair at that distance."""
-    most: Floats
+    most: Numbers
     eps: float
     """max_k of g - least."""
     worst: int
@@ -159,7 +159,7 @@ def design_of(formula: str, q: int, budget: int, kind: Kind) -> Design:
     return metric_of(formula, q).design(budget, q, kind)
 
 
-def _floats(values: NDArray[np.float64]) -> Floats:
+def _floats(values: NDArray[np.float64]) -> Numbers:
     return tuple(values.tolist())
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ModelError
 from zoo.files import alone, write_atomically
-from zoo.folder import ABOUT, CARD, CONFIG, README, SCHEME, TABLE, VOTES, WEIGHTS
+from zoo.folder import ABOUT, CARD, CONFIG, IMAGES, README, SCHEME, TABLE, VOTES, WEIGHTS
 from zoo.models.places import find_model, read_card
 from zoo.models.storage import is_unchanged, put_card, require_unchanged, weights_path, write_card, write_files
 
 if TYPE_CHECKING:
     from zoo.models.model import Model
 
-_RESULTS = (ABOUT, TABLE, "images.npz", VOTES)  # what follows from the weights
+_RESULTS = (ABOUT, TABLE, IMAGES, VOTES)  # what follows from the weights
 _FILES = ("*.json", "*.tsv", "*.md", "*.safetensors", "*.npz", f"{VOTES}/*")  # all that is read: data, never code
 
 
@@ -83,7 +83,7 @@ def upload(model: Model, repo_id: str, options: dict[str, Any]) -> str:
     """Upload a model's folder to a repository of the Hub, which is created if it is missing; return its address."""
     hub = _huggingface_hub()
     require_unchanged(model)
-    if not all((model.path / name).exists() for name in (CONFIG, README)):  # a folder of an earlier version
+    if not all((model.path / name).exists() for name in (CONFIG, IMAGES, README)):  # a folder of an earlier version
         put_card(model.path, model.card)
     api = hub.HfApi(token=options.pop("token", None))
     try:

@@ -111,7 +111,7 @@ def _require_metric(model: Model, metric: ECM | str) -> None:
 
 def _require_votes(model: Model) -> None:
     """Votes found in the folder are of these weights under this scheme."""
-    if not (model.path / VOTES / "header.json").exists():
+    if not Record.exists(model.path / VOTES):
         return
     try:
         header = Record.open(model.path / VOTES).header

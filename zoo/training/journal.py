@@ -13,7 +13,7 @@ from ecm.jsontext import read_json
 from ecm.progress import ProgressBar
 from zoo.errors import TrainingError
 from zoo.files import write_atomically
-from zoo.folder import METRICS
+from zoo.folder import BOARD, METRICS
 
 
 class Journal:
@@ -36,7 +36,7 @@ class Journal:
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
 
-            self.board = SummaryWriter(str(folder / "tensorboard"), purge_step=self.start)
+            self.board = SummaryWriter(str(folder / BOARD), purge_step=self.start)
         except ImportError:
             self.board = None
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ecm.files import remove_parts
+from smoothing import Record
 from smoothing.scheme import Noise
 from zoo.data import Dataset
 from zoo.distributed import Workers
@@ -51,7 +52,7 @@ def prepared(folder: Path, resume: bool) -> Iterator[None]:
         try:
             held.enter_context(alone(folder))
             remove_parts(folder)
-            voted = (folder / VOTES / "header.json").exists()
+            voted = Record.exists(folder / VOTES)
             if resume and voted:
                 raise CheckpointError(
                     f"{folder} holds the certification of another model: choose another out, or {REPLACE} deletes it"
