@@ -6,6 +6,7 @@ WEIGHTS = "model.safetensors"  # weights and normalisation of the base classifie
 OLD_WEIGHTS = "weights.safetensors"  # the same in folders of earlier versions, which are still read
 SCHEME = "scheme.json"  # the scheme with its whole design
 CARD = "card.json"  # what the model is and how it was measured
+CONFIG, README = "config.json", "README.md"  # the configuration and the model card that the Hub shows
 CHECKPOINT = "checkpoint.safetensors"  # the state of an unfinished training
 METRICS = "metrics.jsonl"  # one line per epoch
 VOTES = "votes"  # a folder: the record of the votes

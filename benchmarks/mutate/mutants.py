@@ -19,6 +19,7 @@ BINARY = {
 }  # fmt: skip
 PAIRS = "min max,minimum maximum,any all,argmin argmax,floor ceil,lower upper,low high,up down"
 NAMES = {a: b for pair in PAIRS.split(",") for a, b in (pair.split(), pair.split()[::-1])}
+COMMUTATIVE = {"min", "max", "minimum", "maximum", "gcd", "lcm", "Min", "Max", "Add", "Mul"}
 STRINGS = {"left": "right", "right": "left"}
 SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "msg"}
 SKIPPED_FUNCTIONS = {"__repr__", "__str__", "__hash__"}
@@ -50,7 +51,9 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
             yield _with(node, id=NAMES[name])
         case ast.Attribute(attr=name) if name in NAMES:
             yield _with(node, attr=NAMES[name])
-        case ast.Call(args=[first, second, *rest]) if not isinstance(first, ast.Starred):
+        case ast.Call(func=func, args=[first, second, *rest]) if not (
+            isinstance(first, ast.Starred) or getattr(func, "id", getattr(func, "attr", "")) in COMMUTATIVE
+        ):
             yield _with(node, args=[second, first, *rest])
     match node:
         case ast.If(orelse=[]) | ast.AugAssign() | ast.Break() | ast.Continue() | ast.Expr(value=ast.Call()):

@@ -147,7 +147,8 @@ def _commands(experiments: dict[str, Found], records: Path) -> list[str]:
                 first[name] = f'ecm train "{formula}" --dataset {data} {long}{where}'
             begun = f" --start {name}{_settings(own)}"
         lines.append(
-            f"ecm reproduce {one.done.experiment.name} --epochs {epochs} --images {one.done.images}{begun}{where}"
+            f"ecm reproduce {one.done.experiment.name} --epochs {epochs} --images {one.done.images}{begun} "
+            f"--coupling independent{where}"
         )
     return [*first.values(), *lines]
 

@@ -9,7 +9,7 @@ from smoothing.errors import VoteError
 Rule = Literal["plurality", "runoff"]
 
 # What a smoothed classifier uses unless told otherwise. Certificates of one rule say nothing about the other's class.
-DEFAULT_RULE: Rule = "plurality"
+DEFAULT_RULE: Rule = "runoff"
 
 
 def checked_rule(rule: object) -> Rule:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from smoothing import Certifier, Record, certificate_document, digest, level_bytes, scheme_facts, vote_bytes
+from smoothing.certificates import RUNOFF_METHODS
 from smoothing.document import checker
 from zoo.certification.about import read_about
 from zoo.certification.certification import Certification
@@ -45,7 +46,7 @@ def export(
     if (scheme.fingerprint, header.scheme, header.model) != wanted:
         raise CertifyError(f"{run}: its votes, scheme.json and certify.json do not belong together; certify again")
     split, classes = certified_data(about, data, root).test, record.header.classes
-    indices, votes = record.votes()
+    indices, votes = record.ballots() if about["certificate"] in RUNOFF_METHODS else record.votes()
     position = {int(index): k for k, index in enumerate(indices)}
     missing = [index for index in images if index not in position]
     if missing:

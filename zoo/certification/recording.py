@@ -69,9 +69,10 @@ class Voting:
         return record
 
 
-def reported_certificate(certificate: str, rule: str | None, header: Header, folder: Path) -> str:
-    """Return the certificate to report from such a record; one of a run-off needs rankings."""
-    reported = chosen_certificate(certificate, rule, ranked=header.ranked)
+def reported_certificate(certificate: str, rule: str | None, header: Header, folder: Path, *, default: str) -> str:
+    """The certificate to report from such a record, of the rule `default` if none is given; one of a run-off needs
+    rankings."""
+    reported = chosen_certificate(certificate, rule, ranked=header.ranked, default=default)
     if reported in RUNOFF_METHODS and not header.ranked:
         raise CertifyError(
             f"{folder / VOTES} holds votes alone, of an older version: they certify rule='plurality'; for a "

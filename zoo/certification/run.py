@@ -50,14 +50,15 @@ def certify(
     named data set, a `Dataset`, a pair (train, test)), the test split is certified.
 
     `limit` takes the first images of one fixed random order, so that a larger limit continues a smaller one and sets
-    sorted by class are not a problem. `radii` are the radii of the table (l_p radii if g = z**p/alpha, otherwise metric
-    distances). `rule` says how votes become a class, "plurality" or "runoff"; a record contains the rankings that both
-    need. `certificate` is "strongest" (the vote-aware one of the rule), "paper", "integer", "vote_aware" (plurality),
-    "runoff" or "runoff_vote_aware"; the weaker ones, and for a run-off those of the plurality, are computed along with
-    it, from the same votes. A vote whose two best logits differ by at most `tolerance` is unsure and counts against the
-    prediction; by default the tolerance is measured when a record is started, and checked when it is resumed.
-    `batch_size` is the number of noisy inputs per call of the network; by default it is chosen for the network. `root`
-    is the folder with the files of a named data set (`--data` on the command line).
+    sorted by class are not a problem. `radii` (l_p radii where g = z**p/alpha, else metric distances) are those of the
+    table. `rule` says how the votes make a class, "plurality" or "runoff" (default: `model.rule`); both are computed
+    from one record, since it keeps how every sample ranks the classes. `certificate` is "strongest" (the vote-aware one
+    of the rule), or "paper", "integer", "vote_aware" (plurality), "runoff", "runoff_vote_aware"; the weaker ones, and
+    for a run-off those of the plurality, are computed along with it, from the same votes. A vote whose two best logits
+    differ by at most `tolerance` is unsure and counts against the prediction; by default that is measured on this
+    machine when the record is begun, and checked where the record goes on.
+    `batch_size` is the number of noisy inputs in one call of the network; by default what suits it. `root` is where the
+    files of a named data set lie (`--data` on the command line).
 
     The folder `out` (default: the model's folder) receives the votes, `certify.tsv` (one row per image, written at
     once) and `certify.json` (the meaning of the columns, and the accuracies). Under torchrun the images are divided
@@ -84,7 +85,7 @@ def certify(
         classifier = trained.smoothed(batch_size=batch_size)
         voting = Voting(trained, loaded, order, classifier, folder, here)
         header = voting.header(tolerance)
-        reported = reported_certificate(certificate, rule, header, folder)
+        reported = reported_certificate(certificate, rule, header, folder, default=trained.rule)
         record = voting.record(header, home=home, measured=tolerance is None)
         about = about_run(trained, loaded, header, reported, chosen)
         table = Table(folder / TABLE, trained.scheme, methods_up_to(reported))

@@ -9,12 +9,9 @@ from typing import Annotated
 
 import typer
 
-from smoothing.certificates import DEFAULT_RULE
 from zoo.cli.cost import announce, certification_cost
 from zoo.cli.options import AsJSON, DataRoot, Device, ModelName, Radii, print_json, speaks
 from zoo.models import find_model
-
-DEFAULT = str(DEFAULT_RULE)
 
 
 class Rule(StrEnum):
@@ -39,7 +36,7 @@ def certify(
         Rule | None,
         typer.Option(
             help="Predict the class with the most votes, or hold a run-off between the leading two.",
-            show_default=DEFAULT,
+            show_default="the model's",
         ),
     ] = None,
     certificate: Annotated[

@@ -48,6 +48,12 @@ def reproduce(
         str | None,
         typer.Option(help="Model whose weights every training starts from.", show_default="random weights"),
     ] = None,
+    coupling: Annotated[
+        str | None,
+        typer.Option(
+            help="independent (the paper's) or spread.", show_default="spread; independent at the scale of the paper"
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the runs.", show_default="runs/reproduce/...")] = None,
     setting: Settings = None,
     device: Device = None,
@@ -93,6 +99,7 @@ def reproduce(
         epochs=epochs,
         images=images,
         start=start,
+        coupling=coupling,
         out=out,
         device=device,
         say=(lambda text: None) if json else typer.echo,

@@ -32,6 +32,7 @@ def reproduce(
     epochs: int | None = None,
     images: int | None = None,
     start: str | os.PathLike[str] | None = None,
+    coupling: str | None = None,
     out: str | os.PathLike[str] | None = None,
     device: str | torch.device | None = None,
     progress: bool = True,
@@ -47,8 +48,9 @@ def reproduce(
     this machine, in `runs/reproduce/<name>-small`. With `epochs` there is nothing to size: the models are those of
     every experiment with so many epochs, and share the folder `runs/reproduce/<epochs>-epochs`. `images` certifies so
     many test images instead. `start` is a model whose weights every training begins with, and `changes` replace
-    settings of the recipe (see `train`). `say` is told what happens. Under torchrun `train` and `certify` share their
-    work among the processes.
+    settings of the recipe (see `train`). `coupling` is "independent" (the paper's, and the default at its scale) or
+    "spread" (the default at the small scale). `say` is told what happens. Under torchrun `train` and `certify` share
+    their work among the processes.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as out:
@@ -71,7 +73,9 @@ def reproduce(
         raise ECMError(f"epochs = {epochs}: write a number >= 1, at the small scale (the paper's recipe has its own)")
     if "objective" in changes:
         raise ECMError(f"objective = {changes['objective']!r}: every row declares its own; leave it out")
-    folder = Path(out) if out is not None else default_folder(experiment, scale, epochs)
+    if coupling not in (None, "independent", "spread"):
+        raise ECMError(f"coupling = {coupling!r}: write 'independent' (the paper's) or 'spread'")
+    folder = Path(out) if out is not None else default_folder(experiment, scale, epochs, coupling)
     data = load_data(experiment.data, root)
     size = Size.of(data)
     with workers(device) as here:
@@ -88,7 +92,7 @@ def reproduce(
         for number, (run, (family, alpha)) in enumerate(models.items(), 1):
             if here.leads:
                 say(f"[{number}/{len(models)}] {folder / run}")
-            scheme = make_scheme(family, alpha, data.shape, data.q, scale)
+            scheme = make_scheme(family, alpha, data.shape, data.q, scale, coupling=coupling)  # type: ignore[arg-type]
             lender = family.lender(scale)
             train(
                 scheme,
@@ -102,20 +106,24 @@ def reproduce(
                 objective=family.objective,
                 **changes,
             )
-            certify(folder / run, data, limit=plan.images, device=device, progress=progress)
+            certify(folder / run, data, limit=plan.images, rule="plurality", device=device, progress=progress)
         here.wait()
         return collect(experiment, scale, folder)
 
 
-def default_folder(experiment: Experiment, scale: Scale, epochs: int | None = None) -> Path:
+def default_folder(
+    experiment: Experiment, scale: Scale, epochs: int | None = None, coupling: str | None = None
+) -> Path:
     """Return the default folder of an experiment's models.
 
     Experiments share models of the full recipe, or of a given number of epochs. Models that are sized to a time belong
-    to one experiment.
+    to one experiment, and models with another coupling than the usual one have a folder of their own.
     """
+    name = "paper" if scale == "paper" else f"{experiment.name}-small"
     if epochs is not None:
-        return RUNS / "reproduce" / f"{epochs}-epochs"
-    return RUNS / "reproduce" / ("paper" if scale == "paper" else f"{experiment.name}-small")
+        name = f"{epochs}-epochs"
+    usual = "independent" if scale == "paper" else "spread"
+    return RUNS / "reproduce" / (name if coupling in (None, usual) else f"{name}-{coupling}")
 
 
 def _small_plan(

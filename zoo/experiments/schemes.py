@@ -6,6 +6,7 @@ from functools import cache
 
 from ecm import ECM, default_budget
 from smoothing import Scheme
+from smoothing.scheme import Coupling
 from zoo.experiments.declarations import Family, Scale
 
 _SMALL_GLOBAL = 1000  # weights of a global Lambda at the small scale: it needs a periodic design, 128 would be too few
@@ -25,18 +26,24 @@ def budget(family: Family, alpha: int, q: int, scale: Scale) -> int:
     return _SMALL_GLOBAL * alpha if family.coupling == "global" else default_budget(ECM.lp(family.p, alpha), q)
 
 
-def make_scheme(family: Family, alpha: int, shape: tuple[int, ...], q: int, scale: Scale) -> Scheme:
-    """Return the scheme: for `paper` a periodic design in the published order, for `small` an aperiodic one."""
+def make_scheme(
+    family: Family, alpha: int, shape: tuple[int, ...], q: int, scale: Scale, *, coupling: Coupling | None = None
+) -> Scheme:
+    """Make the scheme of one model. `paper`: a periodic design in the published order. `small`: an aperiodic design.
+
+    `coupling` is that of every family which does not declare its own; None means independent offsets at the scale of
+    the paper and spread ones at ours.
+    """
     exact = family.p in (0, 1) or family.coupling == "global"
     kind = family.kind or ("periodic" if scale == "paper" or exact else "aperiodic")
     metric = ECM.l0(alpha) if family.p == 0 else ECM.lp(family.p, alpha)
     design = metric.design(budget(family, alpha, q, scale), q, kind=kind)
-    coupling = family.coupling or ("independent" if scale == "paper" else "spread")
+    chosen = family.coupling or coupling or ("independent" if scale == "paper" else "spread")
     return Scheme(
         design,
         shape,
-        order="published" if scale == "paper" else "graded" if coupling == "spread" else "interleaved",
-        coupling=coupling,  # type: ignore[arg-type]
+        order="graded" if chosen == "spread" else "published" if scale == "paper" else "interleaved",
+        coupling=chosen,  # type: ignore[arg-type]
         representation=family.representation,  # type: ignore[arg-type]
         seed=family.seed,
         pixel=family.pixel,

@@ -8,10 +8,11 @@ if TYPE_CHECKING:
     from zoo.models.card import describe
     from zoo.models.estimator import EstimatorBase, drawn_samples, fit_estimator, is_estimator, unsmoothed_accuracy
     from zoo.models.library import Listing, Listings, list_models, load
-    from zoo.models.model import NOISE_MEMORY, Model, read_scheme, require_unchanged, update_card, write_model
+    from zoo.models.model import NOISE_MEMORY, Model, write_model
     from zoo.models.networks import MODELS, Base, build_network, default_model, require_fit
     from zoo.models.places import PRETRAINED, RUNS, find_model, model_folders, read_card
     from zoo.models.precision import round_to_half
+    from zoo.models.storage import read_scheme, require_unchanged, update_card
     from zoo.models.tolerance import jitter_on, rounded_tolerance
 
 __all__ = [
@@ -52,10 +53,11 @@ __getattr__ = lazy(
         "card": "describe",
         "estimator": "EstimatorBase drawn_samples fit_estimator is_estimator unsmoothed_accuracy",
         "library": "Listing Listings list_models load",
-        "model": "Model NOISE_MEMORY read_scheme require_unchanged update_card write_model",
-        "precision": "round_to_half",
+        "model": "Model NOISE_MEMORY write_model",
         "networks": "Base MODELS build_network default_model require_fit",
         "places": "PRETRAINED RUNS find_model model_folders read_card",
+        "precision": "round_to_half",
+        "storage": "read_scheme require_unchanged update_card",
         "tolerance": "jitter_on rounded_tolerance",
     },
 )

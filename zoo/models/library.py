@@ -1,8 +1,7 @@
-"""Finding models and loading them: only a folder whose pieces belong together, and never any code from it."""
+"""Models by name: one to load, or all that are known as a table."""
 
 from __future__ import annotations
 
-import json
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from ecm.errors import ECMError
-from zoo.errors import CheckpointError, ModelError
-from zoo.folder import CARD, SCHEME, VOTES
-from zoo.models.model import Model, weights_path
+from zoo.errors import ModelError
+from zoo.folder import CARD
+from zoo.models.loading import load_as
+from zoo.models.model import Model
 from zoo.models.places import AGAIN, PRETRAINED, RUNS, find_model, model_folders, read_card
+from zoo.models.storage import weights_path
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,84 +44,7 @@ def load(
     >>> load("digits-l0.5-a4", metric="z**0.5/4").name
     'digits-l0.5-a4'
     """
-    folder = find_model(name)
-    card = read_card(folder)
-    try:
-        model = _read(folder, card, base)
-    except KeyError as error:
-        raise ModelError(f"{folder / CARD} lacks the entry {error}: restore the card, or {AGAIN}") from error
-    except FileNotFoundError as error:
-        raise ModelError(
-            f"{folder} is not complete: {Path(error.filename).name} is missing; restore it, or {AGAIN}"
-        ) from error
-    except CheckpointError as error:
-        raise ModelError(str(error)) from error
-    except ModelError:
-        raise
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ModelError(f"{folder}: {SCHEME} or {CARD} is damaged ({error}); restore it, or {AGAIN}") from error
-    except RuntimeError as error:  # load_state_dict
-        reason = str(error).splitlines()[-1].strip()
-        raise ModelError(
-            f"{folder}: its weights do not fit the network {card['model']['name']!r} ({reason}): pass the module that "
-            f"was trained, or {AGAIN}"
-        ) from error
-    if metric is not None:
-        _require_metric(model, metric)
-    _require_votes(model)
-    model.quantize = quantize
-    return model
-
-
-def _read(folder: Path, card: dict[str, Any], base: nn.Module | None) -> Model:
-    from zoo.models.networks import MODELS
-
-    made = card["model"]["name"]
-    if base is None and made not in MODELS and card["model"].get("kind") != "scikit-learn":
-        raise ModelError(
-            f"{folder}: its network {made!r} is not one of the package ({', '.join(MODELS)}); pass the module itself, "
-            f"as in zoo.load({str(folder)!r}, base={made}(...)): code is never loaded from a folder"
-        )
-    model = Model.read(folder, base)
-    if json.loads(model.scheme.metric.to_json()) != card["metric"]:
-        raise ModelError(
-            f"{folder}: the card names another metric than {SCHEME} ({model.scheme.metric}): mixed up; {AGAIN}"
-        )
-    if model.classes != len(card["data"]["class_names"]):
-        raise ModelError(f"{folder}: {model.classes} classes, but {len(card['data']['class_names'])} class names")
-    return model
-
-
-def _require_metric(model: Model, metric: ECM | str) -> None:
-    from ecm import ECM
-
-    wanted = ECM.from_expr(metric) if isinstance(metric, str) else metric
-    if wanted != model.scheme.metric:
-        raise ModelError(
-            f"{model.path}: these weights were trained for d with g = {model.scheme.metric}, not for g = {wanted}; a "
-            "certificate in another metric needs a model trained (and voted) with its design"
-        )
-
-
-def _require_votes(model: Model) -> None:
-    """Votes found in the folder are of these weights under this scheme."""
-    from smoothing import Record
-
-    if not (model.path / VOTES / "header.json").exists():
-        return
-    try:
-        header = Record.open(model.path / VOTES).header
-    except ValueError as error:
-        raise ModelError(f"{model.path / VOTES} is damaged ({error}): delete {VOTES}/ and certify again") from error
-    for what, found, wanted in (
-        ("weights", header.model, model.card["weights"]),
-        ("scheme", header.scheme, model.scheme.fingerprint),
-    ):
-        if found != wanted:
-            raise ModelError(
-                f"{model.path}: the votes in {VOTES}/ are of another {what} ({found[:12]}..., not {wanted[:12]}...); "
-                f"delete {VOTES}/ and certify again"
-            )
+    return load_as(Model, name, base=base, metric=metric, quantize=quantize)
 
 
 @attrs.frozen
@@ -132,7 +56,7 @@ class Listing:
 
     >>> one = Listing.of(find_model("digits-l0.5-a4"))
     >>> one.name, one.metric, one.budget, one.certified_at
-    ('digits-l0.5-a4', 'z**(1/2)/4', 512, '51.5% at 1.5')
+    ('digits-l0.5-a4', 'z**(1/2)/4', 512, '62.4% at 2')
     """
 
     name: str

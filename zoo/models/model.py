@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 import os
-import platform
 from pathlib import Path
 from typing import Any
 
@@ -16,31 +13,13 @@ from torch import Tensor, nn
 
 from smoothing import Certificate, InputError, SmoothedClassifier
 from smoothing import quantize as nearest_levels
-from smoothing.certificates import Method
+from smoothing.certificates import DEFAULT_RULE, Method, Rule, checked_rule
 from smoothing.scheme import Images, Scheme
-from zoo.errors import ModelError
-from zoo.files import load_tensors, save_tensors, write_atomically, write_json
-from zoo.folder import CARD, OLD_WEIGHTS, SCHEME, WEIGHTS
-from zoo.models.card import describe
-from zoo.models.estimator import EstimatorBase
-from zoo.models.networks import Base, build_network
-from zoo.models.places import AGAIN, FORMAT, read_card
-from zoo.models.precision import compact
-
-__all__ = [
-    "AGAIN",
-    "Model",
-    "file_sha256",
-    "is_unchanged",
-    "put_card",
-    "read_card",
-    "read_scheme",
-    "require_unchanged",
-    "versions",
-    "weights_path",
-    "write_card",
-    "write_model",
-]
+from zoo.models.deployment import export_base
+from zoo.models.hub import download, save_model, upload
+from zoo.models.loading import load_as, read_as
+from zoo.models.storage import write_files
+from zoo.models.tolerance import rounded_tolerance
 
 NOISE_MEMORY = 2**30  # bytes; enough to keep the table of an arbitrary permutation a feature at B = 18000 on CIFAR
 _JITTER_IMAGES = 8  # whose logits are evaluated in many ways before the first certificate
@@ -101,6 +80,19 @@ class Model(nn.Module):
     def class_names(self) -> tuple[str, ...]:
         """Name of each class, in the order of the shares."""
         return tuple(self.card["data"]["class_names"])
+
+    @property
+    def rule(self) -> Rule:
+        """How the votes make a class: as in the certification that the card reports, else by the package's default.
+
+        >>> from zoo import load
+        >>> load("cifar10-l0.5-a18").rule
+        'runoff'
+        """
+        certified = self.card.get("certification")
+        if not certified:
+            return DEFAULT_RULE
+        return checked_rule(certified.get("rule", "plurality"))  # cards of earlier versions name no rule
 
     @property
     def device(self) -> torch.device:
@@ -174,22 +166,21 @@ class Model(nn.Module):
         return voter
 
     def _measured_tolerance(self, levels: Tensor) -> float:
-        """Return the tolerance, measured once per device and precision and rounded up to a power of ten."""
+        """Measured once for each device and precision, and rounded up to a power of ten."""
         where = f"{self.device} {next((p.dtype for p in self.base.parameters()), None)}"
         if where not in self._made:
-            from zoo.models.tolerance import rounded_tolerance
-
             self._made[where] = rounded_tolerance(self._voting, levels[:_JITTER_IMAGES])
         return float(self._made[where])
 
     def smoothed(self, **settings: Any) -> SmoothedClassifier:
-        """Return the smoothed classifier of this base and scheme; `settings` are those of `SmoothedClassifier`."""
-        return SmoothedClassifier(self.base, self.scheme, self.classes, **{"memory": NOISE_MEMORY, **settings})
+        """Return the smoothed classifier of this model, by its rule; `settings` are those of `SmoothedClassifier`."""
+        made = {"memory": NOISE_MEMORY, "rule": self.rule, **settings}
+        return SmoothedClassifier(self.base, self.scheme, self.classes, **made)
 
     # ---- copies and folders ----------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the scheme as JSON: it is proven again wherever a pickle is read."""
+        """The scheme as JSON: it is proven again wherever a pickle is read."""
         return {**self.__dict__, "scheme": self.scheme.to_json(), "_made": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -208,23 +199,7 @@ class Model(nn.Module):
     @classmethod
     def read(cls, path: Path, network: nn.Module | None = None) -> Model:
         """Return the model in a folder. `network` is needed if it was made by a user's own class or factory."""
-        card, scheme = read_card(path), read_scheme(path)
-        if scheme.fingerprint != card["scheme"]:
-            raise ModelError(f"{path}: {SCHEME} is not the scheme that {CARD} names: mixed up; {AGAIN}")
-        weights = weights_path(path)
-        tensors, facts = load_tensors(weights, advice=f"restore it, or {AGAIN}")
-        if file_sha256(weights) != card["weights"] or facts["scheme"] != scheme.fingerprint:
-            raise ModelError(f"{path}: {weights.name} are not the weights that {CARD} names: mixed up; {AGAIN}")
-        made = card["model"]
-        if made.get("kind") == "scikit-learn":
-            return cls(path, EstimatorBase.from_archive(tensors["archive"], made["classes"]).eval(), scheme, card)
-        if network is None:
-            _, network = build_network(made["name"], tuple(made["input_shape"]), made["classes"])
-        base = Base(network, tensors["mean"], tensors["std"])
-        if tensors["mean"].dtype != torch.float32:  # a model that was saved in another precision keeps it
-            base.to(tensors["mean"].dtype)
-        base.load_state_dict(tensors)
-        return cls(path, base.eval(), scheme, card)
+        return read_as(cls, path, network)
 
     def save(self, folder: str | os.PathLike[str]) -> Model:
         """Write the model into a folder that follows the conventions of the Hugging Face Hub; return it as kept there.
@@ -238,8 +213,6 @@ class Model(nn.Module):
         ...     sorted(path.name for path in kept.path.iterdir())[:4]
         ['README.md', 'card.json', 'certify.json', 'certify.tsv']
         """
-        from zoo.models.hub import save_model
-
         return save_model(self, Path(folder))
 
     def save_pretrained(
@@ -263,18 +236,13 @@ class Model(nn.Module):
         >>> Model.from_pretrained("digits-l0.5-a4").classes
         10
         """
-        from zoo.models.hub import download
-        from zoo.models.library import load
-
-        return load(download(name, options), base=base, quantize=quantize)
+        return load_as(cls, download(name, options), base=base, quantize=quantize)
 
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
         """Upload the model's folder to the Hugging Face Hub and return its address there.
 
         `options`: token, private, revision, commit_message. Needs the extra `hub`.
         """
-        from zoo.models.hub import upload
-
         return upload(self, repo_id, options)
 
     def export_base(self, path: str | os.PathLike[str]) -> Path:
@@ -283,99 +251,10 @@ class Model(nn.Module):
         The file reads what the noise shows, `model.smoothed().noise.inputs(levels, samples)`, in batches of any size,
         and gives logits; counting the votes stays with the caller.
         """
-        from zoo.models.deployment import export_base
-
         return export_base(self, Path(path))
 
 
-def weights_path(folder: Path) -> Path:
-    """Return the file of the weights in a folder: folders of earlier versions have another name for it.
-
-    >>> weights_path(Path("runs") / "none").name
-    'model.safetensors'
-    """
-    old = folder / OLD_WEIGHTS
-    return old if old.exists() and not (folder / WEIGHTS).exists() else folder / WEIGHTS
-
-
-def require_unchanged(model: Model) -> None:
-    """The network in memory is that of the folder: its votes are filed under the sha256 of the weights there."""
-    if not is_unchanged(model):
-        raise ModelError(
-            f"{model.path} holds other weights than this model has in memory: load it again, or give the changed model "
-            "(another precision is a change, too) a folder of its own: kept = model.save(folder)"
-        )
-
-
-def is_unchanged(model: Model) -> bool:
-    """Return whether the network in memory has the weights, and the precision, that the model's folder holds."""
-    saved, _ = load_tensors(weights_path(model.path), advice=f"restore it, or {AGAIN}")
-    now = {name: value.cpu() for name, value in model.base.state_dict().items()}
-    return (
-        saved.keys() == now.keys()
-        and all(value.dtype == now[name].dtype and torch.equal(value, now[name]) for name, value in saved.items())
-        and file_sha256(weights_path(model.path)) == model.card["weights"]
-    )
-
-
 def write_model(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any]) -> Model:
-    """Write weights, scheme and card into the folder, the card last: a folder with a card is complete."""
-    write_atomically(path / SCHEME, scheme.to_json().encode())
-    save_tensors(path / WEIGHTS, compact(base.state_dict()), {"scheme": scheme.fingerprint, "model": card["model"]})
-    (path / OLD_WEIGHTS).unlink(missing_ok=True)
-    return Model(path, base.eval(), scheme, write_card(path, scheme, card))
-
-
-def write_card(path: Path, scheme: Scheme, card: dict[str, Any]) -> dict[str, Any]:
-    """Return the card with what belongs to every card added: format, metric, law, design, coupling, fingerprints,
-    versions."""
-    full = {
-        "format": FORMAT,
-        "metric": json.loads(scheme.metric.to_json()),
-        "scheme": scheme.fingerprint,
-        **describe(scheme),
-        "weights": file_sha256(weights_path(path)),
-        "versions": versions(),
-        **card,
-    }
-    put_card(path, full)
-    return full
-
-
-def put_card(path: Path, card: dict[str, Any]) -> None:
-    """Write a card, and what is made from it for the Hub: `config.json` and `README.md`. The card comes last."""
-    from zoo.models.hub import CONFIG, README, config_text, readme_text
-
-    write_atomically(path / CONFIG, config_text(card).encode())
-    write_atomically(path / README, readme_text(card).encode())
-    write_json(path / CARD, card)
-
-
-def read_scheme(folder: Path) -> Scheme:
-    """Return the scheme of a folder, its design and metric proven again, or an error that says what to do."""
-    try:
-        return Scheme.from_json((folder / SCHEME).read_text())
-    except FileNotFoundError as error:
-        raise ModelError(f"{folder} is not complete: {SCHEME} is missing; restore it, or {AGAIN}") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"{folder / SCHEME} is damaged ({error}); restore it, or {AGAIN}") from error
-
-
-def file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the packages that a number may depend on."""
-    from importlib.metadata import version
-
-    packages = {name: version(name) for name in ("ecm", "numpy", "safetensors")}
-    return {"python": platform.python_version(), "torch": str(torch.__version__), **packages}
-
-
-def update_card(model: Model, **parts: Any) -> Model:
-    """Return the model with these parts of its card replaced, on disk (in one step) and in the object returned."""
-    card = {**read_card(model.path), **parts}
-    put_card(model.path, card)
-    return model.with_card(card)
+    """Write weights, scheme and card into the folder, and return the model as it is kept there."""
+    card = write_files(path, base, scheme, card)
+    return Model(path, base.eval(), scheme, card)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ecm import ECM
 from ecm.design import Design
-from smoothing.certificates.dual import FeatureItems, maximize
 from smoothing.certificates.stored_multipliers import replay
 from smoothing.certificates.tally import Tally
 from smoothing.certificates.vote_aware import VoteAware
@@ -108,22 +107,3 @@ def test_where_features_cost_one_the_radius_ends_at_one() -> None:
     aware = VoteAware(Scheme(design, (2,)))
     assert aware.hard(votes, levels, tally).radius == 1
     assert replay(aware, votes, levels, tally, {1: None}) == 1
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    rows=st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3).map(sorted), min_size=1, max_size=6),
-    need=st.integers(1, 40),
-    start=st.integers(0, 300),
-    scale=st.sampled_from([64, 100, 256]),
-)
-def test_the_search_finds_nearly_the_best_multiplier(rows: list[list[int]], need: int, start: int, scale: int) -> None:
-    """From wherever it starts: all m = 0..scale are tried here, and the best is missed by less than one step of m."""
-    items = FeatureItems(((np.array(rows), np.array([scale // 5, scale // 2, scale])),))
-    if items.attainable < need:
-        return
-    bound, m = maximize(items, need, scale, start)
-    assert 0 <= m <= scale
-    assert bound == m * need - items.excess(m)[0]
-    best = max(k * need - items.excess(k)[0] for k in range(scale + 1))
-    assert best - need < bound <= best

@@ -109,7 +109,7 @@ def test_votes_are_the_bases_answers_sample_by_sample() -> None:
     """Entry [n, t] is the label of image n's bins at sample t; a subset of samples gives those columns."""
     scheme = Scheme.l1(3, (2, 2), q=4)
     base = HashVote(1, 4)
-    classifier = SmoothedClassifier(FromArrays(base, 4), scheme, 4)
+    classifier = SmoothedClassifier(FromArrays(base, 4), scheme, 4, rule="plurality")
     x = torch.from_numpy(np.random.RandomState(0).randint(5, size=(5, 2, 2)))
     cast = classifier.votes(x)
     assert cast.dtype == np.uint8
@@ -152,7 +152,7 @@ def test_near_ties_are_unsure() -> None:
     assert SmoothedClassifier(base, scheme, 3).votes(x).tolist() == [[1, 255, 2, 0]]
     assert SmoothedClassifier(base, scheme, 3, tolerance=0.25).votes(x).tolist() == [[1, 255, 255, 0]]
     assert SmoothedClassifier(base, scheme, 3, tolerance=0.5).votes(x).tolist() == [[255, 255, 255, 0]]
-    assert SmoothedClassifier(base, scheme, 3)(x).tolist() == [[0.25, 0.25, 0.25]]
+    assert SmoothedClassifier(base, scheme, 3, rule="plurality")(x).tolist() == [[0.25, 0.25, 0.25]]
 
 
 def test_many_classes_take_two_bytes() -> None:

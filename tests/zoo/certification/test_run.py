@@ -113,7 +113,7 @@ def test_a_table_read_back_is_the_run_itself(tmp_path: Path, formula: str) -> No
 
 def test_balls_of_every_kind_survive_the_table(tmp_path: Path, model: Model) -> None:
     """Closed, open, unlimited and missing balls come back as they were."""
-    row = run(model, limit=1).rows[0]
+    row = run(model, limit=1, rule="plurality").rows[0]
     table = Table(tmp_path / "t.tsv", model.scheme, METHODS)
     everywhere = table._parse(table.line(row).replace("\n", "").rsplit("\t", 1)[0] + "\tall")
     none = attrs.evolve(row, idx=3, balls={m: attrs.evolve(b, radius=None) for m, b in row.balls.items()})

@@ -27,7 +27,7 @@ from zoo.experiments.checks import check, judge, paired_interval
 from zoo.experiments.declarations import Claim, Experiment, Panel, Scale
 from zoo.experiments.paper import PublishedTable, published, published_bases
 from zoo.experiments.plan import MOST_EPOCHS, SIZES, Plan, Speed
-from zoo.experiments.run import reproduce
+from zoo.experiments.run import default_folder, reproduce
 from zoo.experiments.schemes import make_scheme, votes_an_image
 from zoo.experiments.table import Reproduction, certified_images
 from zoo.files import load_tensors
@@ -411,3 +411,17 @@ def test_two_processes_make_one_table(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["images"] == 6
+
+
+def test_the_kept_records_have_the_schemes_that_their_commands_make() -> None:
+    """`--coupling independent` makes the very schemes of docs/records; the default makes spread ones elsewhere."""
+    records = Path(__file__).parents[3] / "docs" / "records" / "digits"
+    experiment = find_experiment("digits")
+    for name, (family, alpha) in experiment.models("small").items():
+        kept = json.loads((records / name / "card.json").read_text())
+        assert make_scheme(family, alpha, (1, 8, 8), 16, "small", coupling="independent").fingerprint == kept["scheme"]
+        assert make_scheme(family, alpha, (1, 8, 8), 16, "small").coupling == "spread"
+    assert default_folder(experiment, "small", 2) != default_folder(experiment, "small", 2, "independent")
+    assert default_folder(experiment, "paper") == default_folder(experiment, "paper", None, "independent")
+    with pytest.raises(ECMError, match="write 'independent'"):
+        reproduce("digits", coupling="cyclic")

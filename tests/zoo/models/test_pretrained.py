@@ -14,7 +14,7 @@ from smoothing.certificates import Certifier
 from zoo.certification.rows import make_row
 from zoo.folder import VOTES
 from zoo.models.library import PRETRAINED
-from zoo.models.model import weights_path
+from zoo.models.storage import weights_path
 
 NAMES = sorted(folder.name for folder in PRETRAINED.iterdir() if folder.is_dir())
 IMAGES = "images.npz"  # a few of the voted images, for sets that are not embedded

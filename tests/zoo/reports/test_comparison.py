@@ -36,7 +36,7 @@ def test_different_certificates_are_not_compared_in_silence(tmp_path: Path) -> N
     certify(tiny_model(tmp_path / "a"), tiny_data(), limit=3, certificate="paper", progress=False, tolerance=1e-4)
     run(tmp_path / "b")
     both = compare(tmp_path / "a", tmp_path / "b")
-    assert list(both.runs) == ["a, paper", "b, vote_aware"]
+    assert list(both.runs) == ["a, paper", "b, runoff_vote_aware"]
     assert "a, paper" in repr(both)
 
 

@@ -1,0 +1,289 @@
+"""Everything that the checker demands is needed: a claim that is wrong in this one thing is rejected for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecm import ECM
+from ecm.design import Design
+from smoothing.certificates import Certifier
+from smoothing.document import checker
+from smoothing.document.document import certificate_document, level_bytes, scheme_facts, vote_bytes
+from smoothing.scheme import Scheme
+
+Claim = tuple[dict[str, Any], str, bytes, bytes]
+SCALE = 1 << 40
+
+
+def claimed(scheme: Scheme, votes: list[int], levels: list[int], method: Any = "strongest", classes: int = 2) -> Claim:
+    """An honest claim."""
+    cast, image, facts = np.array(votes, np.uint8), np.array(levels).reshape(scheme.shape), scheme_facts(scheme)
+    ball = Certifier(scheme, classes, method)(cast, image)
+    text = certificate_document(ball, cast, image, scheme, classes=classes, shared=facts)
+    return json.loads(text), facts, vote_bytes(cast), level_bytes(image)
+
+
+def plain() -> Claim:
+    """Seven votes against one for class 1, d = l1/2, q = 4, B = 8: d < 3/8."""
+    return claimed(Scheme.l1(2, shape=(3,), q=4), [1, 1, 1, 0, 1, 1, 1, 1], [0, 2, 4], "integer")
+
+
+def sealed(document: dict[str, Any], facts: dict[str, Any], votes: bytes, levels: bytes) -> Claim:
+    """All digests and the fingerprint anew, so that nothing but the claim itself can be wrong."""
+    facts = {**facts, "scheme_fingerprint": checker.fingerprint(facts)}
+    text = json.dumps(facts)
+    digests = {
+        "scheme_fingerprint": facts["scheme_fingerprint"],
+        "facts_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "votes_sha256": hashlib.sha256(votes).hexdigest(),
+        "image_sha256": hashlib.sha256(str(tuple(document["shape"])).encode() + levels).hexdigest(),
+    }
+    return {**document, **digests}, text, votes, levels
+
+
+def changed(
+    document: dict[str, Any] | None = None,
+    facts: dict[str, Any] | None = None,
+    votes: list[int] | None = None,
+    levels: list[int] | None = None,
+) -> Callable[[], Claim]:
+    """The plain claim with these changes, sealed."""
+
+    def make() -> Claim:
+        own, text, cast, image = plain()
+        cast = cast if votes is None else bytes(votes)
+        image = image if levels is None else level_bytes(levels)
+        return sealed(own | (document or {}), json.loads(text) | (facts or {}), cast, image)
+
+    return make
+
+
+def unsealed(place: int, change: Callable[[Any], Any]) -> Callable[[], Claim]:
+    """The plain claim with one file changed and no digest."""
+
+    def make() -> Claim:
+        claim = list(plain())
+        claim[place] = change(claim[place])
+        return claim[0], claim[1], claim[2], claim[3]
+
+    return make
+
+
+def borrowed() -> Claim:
+    """Other offsets under the fingerprint of the honest ones, in both files."""
+    document, text, votes, levels = plain()
+    facts = json.loads(text) | {"offsets": [0, 0, 0]}
+    text = json.dumps(facts)
+    return document | {"facts_sha256": hashlib.sha256(text.encode()).hexdigest()}, text, votes, levels
+
+
+WRONG: dict[str, tuple[Callable[[], Claim], str]] = {
+    "another format": (changed({"format": "ecm-certificate/2"}), "formats"),
+    "facts of another format": (changed(facts={"format": "ecm-facts/1"}), "formats"),
+    "other facts": (unsealed(1, lambda text: text + " "), "the facts are those meant"),
+    "votes in another order": (unsealed(2, lambda votes: votes[::-1]), "the votes are those meant"),
+    "levels in another order": (unsealed(3, lambda levels: levels[8:] + levels[:8]), "the image is the one meant"),
+    "another shape": (changed({"shape": [3, 1]}), "shape = "),
+    "another grid": (changed({"q": 5}), "q = 5"),
+    "another budget": (changed({"budget": 9}), "budget = 9"),
+    "another metric": (changed({"metric": ["z/3"]}), "metric = "),
+    "a borrowed fingerprint": (borrowed, "the fingerprint is that of the facts"),
+    "an unknown rule": (changed({"rule": "approval"}), "the class is that of"),
+    "a class without a count": (changed({"classes": 3}), "3 classes have a count"),
+    "a level beyond the grid": (changed(levels=[0, 2, 5]), r"levels are 0\.\.4"),
+    "a level too many": (changed(levels=[0, 2, 4, 4]), "4 levels make an image"),
+    "a vote too few": (changed({"counts": [1, 6]}, votes=[1, 1, 1, 0, 1, 1, 1]), "7 votes, all there are"),
+    "a vote too many": (changed({"counts": [1, 8]}, votes=[1] * 8 + [0]), "9 votes, all there are"),
+    "a vote for no class": (changed(votes=[2] + [1] * 7), "votes are classes"),
+    "a vote missing from the counts": (changed({"counts": [1, 6]}), "counts"),
+    "an unsure vote not told": (changed({"counts": [1, 6]}, votes=[1, 1, 1, 0, 1, 1, 1, 255]), "1 unsure"),
+    "the smaller class": (changed({"prediction": 0}), "has most sure votes"),
+    "the later class of a tie": (changed({"counts": [4, 4]}, votes=[0, 1] * 4), "has most sure votes"),
+    "an unknown threat": (changed({"threat": "rows"}), "the threat fits"),
+    "pixels that share nothing": (changed({"threat": "pixels"}), "the threat fits"),
+    "half a ball": (changed({"ball": "half"}), "the ball is half"),
+    "a tie after the unsure votes": (
+        changed({"counts": [2, 4], "unsure": 2}, votes=[0, 0, 255, 255, 1, 1, 1, 1]),
+        "class 0 still needs 0",
+    ),
+    "a closed ball up to where a rival can win": (changed({"ball": "closed"}), "a multiplier is given"),
+    "a ball beyond the counts": (changed({"radius": "49/128"}), "a multiplier is given"),
+    "a price under a method that has none": (
+        changed({"radius": "49/128", "multipliers": [[0, 1 << 36]]}),
+        "a multiplier is given",
+    ),
+    "a price of another rival": (
+        changed({"radius": "49/128", "method": "vote_aware", "multipliers": [[1, 1 << 36]]}),
+        "a multiplier is given",
+    ),
+    "a price that proves less": (
+        changed({"radius": "49/128", "method": "vote_aware", "multipliers": [[0, 1]]}),
+        "by m = 1/",
+    ),
+    "no price": (changed({"radius": "49/128", "method": "vote_aware", "multipliers": [[0, None]]}), "by m = 0/"),
+    "an offset below 0": (changed(facts={"offsets": [0, 1, -1]}), "have an offset"),
+    "an offset too many": (changed(facts={"offsets": [0, 1, 2, 3]}), "3 sites have an offset"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_claim_is_rejected_for_what_is_wrong_in_it(name: str) -> None:
+    """And for nothing else: the message names it."""
+    make, reason = WRONG[name]
+    with pytest.raises(checker.Rejected, match=reason):
+        checker.check(*make())
+
+
+@pytest.mark.parametrize(("radius", "ball"), [("3/8", "open"), ("47/128", "closed"), ("5/16", "closed"), ("0", "open")])
+def test_every_ball_that_the_counts_allow_is_accepted(radius: str, ball: str) -> None:
+    """Seven to one, ties to the smaller class: need 6, so three of eight votes may change before the third."""
+    checker.check(*changed({"radius": radius, "ball": ball})())
+
+
+@pytest.mark.parametrize("winner", [0, 1])
+def test_ties_go_to_the_smaller_class(winner: int) -> None:
+    """So class 0 needs one vote more to be overtaken than class 1, and each has its own largest ball."""
+    votes = [winner] * 6 + [1 - winner] * 2
+    document, *files = claimed(Scheme.l1(2, shape=(3,), q=4), votes, [0, 2, 4], "paper")
+    checker.check(document, *files)
+    assert document["radius"] == ("1/4" if winner == 0 else "3/16")
+    with pytest.raises(checker.Rejected):
+        checker.check({**document, "radius": "3/8" if winner == 0 else "1/4"}, *files)
+
+
+def test_a_ball_of_all_points_reaches_beyond_all_distances() -> None:
+    """One feature shows something in 2 of 12 samples, so no rival can ever win; still the radius has to be right."""
+    scheme = Scheme(Design.from_rows(ECM.lp("1/2", 2), [[2], [3]], q=4, budget=12), (1,))
+    document, *files = claimed(scheme, [0] * 12, [1])
+    checker.check(document, *files)
+    assert document["everywhere"]
+    assert document["ball"] == "closed"
+    smaller = Fraction(document["radius"]) - Fraction(1, SCALE)
+    for wrong in ({"radius": str(smaller)}, {"ball": "open"}):
+        with pytest.raises(checker.Rejected, match="no two points are further apart"):
+            checker.check({**document, **wrong}, *files)
+    checker.check({**document, "radius": str(smaller), "everywhere": False}, *files)
+
+
+def test_a_price_is_only_checked_where_samples_are_cyclic() -> None:
+    """Permutations are not among the facts, so nothing is believed about what they touch."""
+    scheme = Scheme(ECM.l1(2).design(16, q=4), (3,), coupling="permutation")
+    document, *files = claimed(scheme, [1] * 15 + [0], [0, 2, 4])
+    radius = Fraction(document["radius"]) + Fraction(1, 4)
+    with pytest.raises(checker.Rejected, match="the coupling is cyclic"):
+        checker.check({**document, "radius": str(radius), "multipliers": [[0, 1 << 36]]}, *files)
+
+
+FIXED = ECM.grouped([ECM.lp("1/2", 2), ECM.from_expr("sign(z)")])
+
+
+@pytest.mark.parametrize(
+    ("ball", "radius", "holds"), [("open", "1", True), ("closed", "1", False), ("open", "5/4", False)]
+)
+def test_features_whose_every_change_costs_one_stay_out_of_smaller_balls(ball: str, radius: str, holds: bool) -> None:
+    """Within d < 1 only the other feature changes, which never changes the class; at d = 1 this one does."""
+    design = Design.from_rows(FIXED, [[[2], [3]], [[1], [2], [3], [4], [1], [2], [3], [4], [1], [2], [3], [4]]], 4, 12)
+    document, *files = claimed(Scheme(design, (2,)), [0] * 12, [1, 2])
+    assert (document["radius"], document["ball"]) == ("1", "open")
+    claim = {**document, "radius": radius, "ball": ball}
+    if holds:
+        checker.check(claim, *files)
+    else:
+        with pytest.raises(checker.Rejected):
+            checker.check(claim, *files)
+
+
+DESIGN: dict[str, Any] = {"q": 4, "budget": 8, "scale": SCALE, "metric": ["z/2"], "shape": [3], "rows": None}
+COSTS = [[SCALE * k // 8 for k in range(5)]]
+
+
+@pytest.mark.parametrize(
+    "widths", [[[0, 1]], [[5, 1]], [[4, 0]], [[2, 1], [2, 1]], [[4, 1], [2, 1]], [[2, -1], [4, 1]]]
+)
+def test_widths_rise_within_the_grid(widths: list[list[int]]) -> None:
+    """Each once, and at least once in the list."""
+    checker.check_design(DESIGN | {"costs": COSTS, "widths": [[[4, 1]]]})
+    with pytest.raises(checker.Rejected, match="widths rise"):
+        checker.check_design(DESIGN | {"costs": COSTS, "widths": [widths]})
+
+
+@pytest.mark.parametrize("row", [[], [0], [5], [2, 1], [2, 2], [0, 2], [2, 5]])
+def test_dividers_rise_within_the_gaps(row: list[int]) -> None:
+    """An outcome without dividers is not listed, and none stands outside of the grid."""
+    facts = DESIGN | {"costs": COSTS, "widths": None}
+    checker.check_design(facts | {"rows": [[[2]]]})
+    with pytest.raises(checker.Rejected, match="the dividers of every outcome rise"):
+        checker.check_design(facts | {"rows": [[row]]})
+
+
+@pytest.mark.parametrize("rows", [[[1], [1]], [[1, 2], [1, 3]], [[4], [1, 4]], [[1, 3], [2, 3]], [[1, 2, 3, 4]] * 2])
+def test_a_pair_that_is_separated_once_too_often_is_found(rows: list[list[int]]) -> None:
+    """8 * g(1/4) = 1 outcome may separate two neighbours, wherever they stand."""
+    facts = DESIGN | {"costs": COSTS, "widths": None}
+    checker.check_design(facts | {"rows": [[[1], [2], [3], [4]]]})
+    checker.check_design(facts | {"rows": [[[1, 3], [2, 4]]]})
+    with pytest.raises(checker.Rejected, match="2 outcomes separate two levels 1 apart, B g allows 1"):
+        checker.check_design(facts | {"rows": [rows]})
+
+
+@pytest.mark.parametrize("wrong", [{"q": 0}, {"budget": 0}, {"scale": 0}, {"shape": [0]}, {"scale": 1 << 64}])
+def test_sizes_are_positive_and_small_enough(wrong: dict[str, Any]) -> None:
+    """A power of a number of thousands of digits would take forever."""
+    with pytest.raises(checker.Rejected, match="positive"):
+        checker.check_design(DESIGN | {"costs": COSTS, "widths": [[[4, 1]]]} | wrong)
+
+
+@pytest.mark.parametrize("costs", [[0, 1, 2, 3], [0, 1, 2, 3, 4, 5]])
+def test_every_distance_has_a_cost(costs: list[int]) -> None:
+    """One for each of 0..q."""
+    with pytest.raises(checker.Rejected, match="costs of g"):
+        checker.check_design(DESIGN | {"metric": ["tanh(z)/2"], "costs": [costs], "widths": [[]]})
+
+
+@pytest.mark.parametrize(
+    ("costs", "sound"), [([0, 1, 2, 2, 2], True), ([1, 2, 3, 4, 5], False), ([0, 3, 2, 4, 5], False)]
+)
+def test_costs_on_trust_rise_from_nothing_to_one(costs: list[int], sound: bool) -> None:
+    """What cannot be recomputed is at least a metric."""
+    for high, holds in ((SCALE // 8, sound), (SCALE, False)):
+        facts = DESIGN | {"metric": ["tanh(z)/2"], "costs": [[high * cost for cost in costs]], "widths": [[]]}
+        if holds:
+            checker.check_design(facts)
+        else:
+            with pytest.raises(checker.Rejected, match="do not rise from 0"):
+                checker.check_design(facts)
+
+
+def test_costs_on_trust_are_fine_enough_to_compare_with() -> None:
+    """1,024 units a sample, no less; and a value just below a whole number of samples is not taken for it."""
+    facts = DESIGN | {"metric": ["tanh(z)/2"], "widths": [[]]}
+    checker.check_design(facts | {"scale": 8 << 10, "costs": [[0, 1, 2, 3, 4]]})
+    with pytest.raises(checker.Rejected, match="too coarse"):
+        checker.check_design(facts | {"scale": (8 << 10) - 1, "costs": [[0, 1, 2, 3, 4]]})
+    one = facts | {"q": 1, "budget": 2, "shape": [1], "widths": None, "rows": [[[1]]]}
+    checker.check_design(one | {"costs": [[0, SCALE // 2 - 1]]})  # g(1) may be 1/2
+    with pytest.raises(checker.Rejected, match="1 outcomes separate two levels 1 apart, B g allows 0"):
+        checker.check_design(one | {"costs": [[0, SCALE // 2 - 2]]})  # it is less
+
+
+def test_two_bytes_a_vote_are_read_as_such() -> None:
+    """Above 255 classes; UNSURE is then 65535."""
+    scheme, image = Scheme.l1(2, shape=(3,), q=4), np.array([0, 2, 4])
+    votes = np.array([299] * 7 + [65535], np.uint16)
+    facts = scheme_facts(scheme)
+    text = certificate_document(Certifier(scheme, 300)(votes, image), votes, image, scheme, classes=300, shared=facts)
+    checker.check(json.loads(text), facts, vote_bytes(votes), level_bytes(image))
+    assert json.loads(text)["unsure"] == 1
+
+
+def test_a_document_may_claim_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """That is accepted as such, and said."""
+    checker.check(*claimed(Scheme.l1(2, shape=(3,), q=4), [1, 1, 1, 0, 0, 0, 255, 1], [0, 2, 4]))
+    assert "claims no certificate" in capsys.readouterr().out
