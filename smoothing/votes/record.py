@@ -22,7 +22,7 @@ from ecm.files import locked, replace_file, sync_folder
 from ecm.jsontext import JsonForm
 from ecm.progress import ProgressBar
 from smoothing.certificates import Codes, Packing, Tally, Votes, vote_dtype
-from smoothing.errors import InputError, RecordError
+from smoothing.errors import InputError, RecordError, VoteError
 from smoothing.scheme import Images, digest
 from smoothing.votes.arrays import FromArrays
 from smoothing.votes.classifier import SmoothedClassifier
@@ -119,7 +119,10 @@ class Header:
         """Read `to_json`."""
         with _FORM.reading(text) as fields:
             header = cls(**fields)
-            np.zeros(0, header.dtype)  # sizes that make no row are no sizes
+            try:
+                np.zeros(0, header.dtype)  # sizes that make no row are no sizes
+            except VoteError as error:
+                raise ValueError(str(error)) from error
             return header
 
 

@@ -83,8 +83,8 @@ class Ballots:
         a, k, duel = race
         mine = self.votes == k
         if duel:
-            return self.weights * 2 * (mine | self.above(a, k))
-        return self.weights * (1 + ((self.votes == a) | mine))
+            return np.asarray(self.weights * 2 * (mine | self.above(a, k)))
+        return np.asarray(self.weights * (1 + ((self.votes == a) | mine)))
 
 
 class Rule(Protocol):

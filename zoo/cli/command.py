@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from zoo.cli import (
     allocate,
@@ -34,13 +35,22 @@ class _Commands(TyperGroup):
     (a full disk, a missing device, a damaged checkpoint), and 130 if it was interrupted.
     """
 
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option --help, without a type."""
+        return _untyped(super().get_help_option(ctx))
+
     def get_command(self, ctx: Any, name: str) -> Any:
         """Return the command, with the types of its options in common words."""
         command = super().get_command(ctx, name)
         kinds = get_type_hints(command.callback) if command is not None and command.callback is not None else {}
         for param in command.params if command is not None else ():
-            if param.metavar is None and param.name in kinds:
-                param.metavar = _kind(kinds[param.name])
+            if param.name not in kinds:
+                continue
+            kind = _kind(kinds[param.name])
+            if param.metavar is None:
+                param.metavar = kind
+            elif hasattr(param, "display_type_rich"):  # an argument: its name is its metavar, its type is shown apart
+                param.display_type_rich = partial(_word, kind or "")
         return command
 
     def invoke(self, ctx: Any) -> Any:
@@ -66,6 +76,29 @@ class _Commands(TyperGroup):
             _say(str(error))
             wrong = ExpressionError | NotAnECM | DataError | ModelError | SettingError
             raise typer.Exit(2 if type(error) is ECMError or isinstance(error, wrong) else 1) from error
+
+
+class _Command(TyperCommand):
+    """A subcommand whose help has whole paragraphs instead of the lines of the source."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        paragraphs = (self.help or "").split("\n\n")
+        self.help = "\n\n".join(one if one.startswith(" ") else one.replace("\n", " ") for one in paragraphs)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option --help, without a type."""
+        return _untyped(super().get_help_option(ctx))
+
+
+def _untyped(option: Any) -> Any:
+    if option is not None:
+        option.metavar = ""
+    return option
+
+
+def _word(word: str, ctx: Any) -> str:
+    return word
 
 
 def _kind(annotation: Any) -> str | None:
@@ -108,30 +141,32 @@ def _version(wanted: bool) -> None:
 @app.callback(epilog='Start with:  [bold]ecm derive "z**0.5/18"[/bold]')
 def _ecm(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, metavar="", help="Print the version and stop."),
     ] = False,
 ) -> None:
     """Train, certify and attack classifiers that are provably robust in a metric of your choice.
 
-    You declare the metric d(x, y) = sum_i g(|x_i - y_i|) as a formula for g, which must be concave and rise from
-    g(0) = 0 to at most 1 on [0, 1].
+    You declare the metric d(x, y) = sum_i g(|x_i - y_i|) as a formula for g,
+    which must be concave and rise from g(0) = 0 to at most 1 on [0, 1].
     """
 
 
-app.command()(derive.derive)
-app.command()(allocate.allocate)
-app.command()(verify.verify)
-app.command()(train.train)
-app.command()(certify.certify)
-app.command()(attack.attack)
-app.command()(export.export)
-app.command()(report.report)
-app.command()(compare.compare)
-app.command("list")(listing.list_)
-app.command()(leaderboard.leaderboard)
-app.command()(demo.demo)
-app.command()(lab.lab)
-app.command()(reproduce.reproduce)
+_command = partial(app.command, cls=_Command)
+_command()(derive.derive)
+_command()(allocate.allocate)
+_command()(verify.verify)
+_command()(train.train)
+_command()(certify.certify)
+_command()(attack.attack)
+_command()(export.export)
+_command()(report.report)
+_command()(compare.compare)
+_command("list")(listing.list_)
+_command()(leaderboard.leaderboard)
+_command()(demo.demo)
+_command()(lab.lab)
+_command()(reproduce.reproduce)
 
 
 def main() -> None:

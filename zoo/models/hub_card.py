@@ -136,7 +136,7 @@ def _said(training: dict[str, Any]) -> str:
 
 
 def _yaml(value: Any, indent: int = 0) -> Iterator[str]:
-    """Lines of YAML for lists, mappings and scalars; scalars are JSON, which YAML contains."""
+    """Yield lines of YAML for lists, mappings and scalars; scalars are JSON, which YAML contains."""
     pad = " " * indent
     pairs = value.items() if isinstance(value, dict) else ((None, part) for part in value)
     for name, part in pairs:

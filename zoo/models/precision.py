@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 
@@ -20,14 +18,18 @@ def round_to_half(network: nn.Module) -> None:
             parameter.copy_(rounded)
 
 
-def compact(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors, as float16 where every value of a matrix or kernel is one; loading gives the same values.
+def compact(network: nn.Module) -> dict[str, Tensor]:
+    """Return the state of a network, with a matrix or kernel as float16 if each of its values is a float16 number.
 
-    >>> found = compact({"exact": torch.full((2, 2), 0.25), "other": torch.full((2, 2), 0.1), "bias": torch.ones(2)})
-    >>> [str(tensor.dtype) for tensor in found.values()]
-    ['torch.float16', 'torch.float32', 'torch.float32']
+    Loading gives the same values. Statistics stay as they are: their type says in which precision a model computes.
+
+    >>> network = nn.Linear(2, 2)
+    >>> _ = network.weight.data.fill_(0.25), network.bias.data.fill_(0.25)
+    >>> [str(tensor.dtype) for tensor in compact(network).values()]
+    ['torch.float16', 'torch.float32']
     """
-    return {name: tensor.half() if _halves(tensor) else tensor for name, tensor in state.items()}
+    weights = {name for name, parameter in network.named_parameters() if _halves(parameter)}
+    return {name: tensor.half() if name in weights else tensor for name, tensor in network.state_dict().items()}
 
 
 def _halves(tensor: Tensor) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def weights_path(folder: Path) -> Path:
-    """The file of the weights in a folder: folders of earlier versions have another name for it.
+    """Return the file of the weights in a folder: folders of earlier versions have another name for it.
 
     >>> weights_path(Path("runs") / "none").name
     'model.safetensors'
@@ -44,10 +44,10 @@ def require_unchanged(model: Model) -> None:
 
 
 def is_unchanged(model: Model) -> bool:
-    """Whether the network in memory has the weights, and the precision, that the model's folder holds."""
+    """Return whether the network in memory has the weights, and the precision, that the model's folder holds."""
     saved, _ = load_tensors(weights_path(model.path), advice=f"restore it, or {AGAIN}")
     now = {name: value.cpu() for name, value in model.base.state_dict().items()}
-    types = {name: (now[name].dtype, value.dtype) for name, value in compact(now).items()}
+    types = {name: (now[name].dtype, value.dtype) for name, value in compact(model.base).items()}
     return (
         saved.keys() == now.keys()
         and all(
@@ -59,15 +59,17 @@ def is_unchanged(model: Model) -> bool:
 
 
 def write_files(path: Path, base: nn.Module, scheme: Scheme, card: dict[str, Any]) -> dict[str, Any]:
-    """Weights, scheme and card into the folder, the card last: a folder with a card is complete. Returns the card."""
+    """Write weights, scheme and card into the folder, the card last, and return the card: a folder with one is
+    complete."""
     write_atomically(path / SCHEME, scheme.to_json().encode())
-    save_tensors(path / WEIGHTS, compact(base.state_dict()), {"scheme": scheme.fingerprint, "model": card["model"]})
+    save_tensors(path / WEIGHTS, compact(base), {"scheme": scheme.fingerprint, "model": card["model"]})
     (path / OLD_WEIGHTS).unlink(missing_ok=True)
     return write_card(path, scheme, card)
 
 
 def write_card(path: Path, scheme: Scheme, card: dict[str, Any]) -> dict[str, Any]:
-    """The card with what belongs to every card added: format, metric, law, design, coupling, fingerprints, versions."""
+    """Return the card with what belongs to every card added: format, metric, law, design, coupling, fingerprints,
+    versions."""
     full = {
         "format": FORMAT,
         "metric": json.loads(scheme.metric.to_json()),
@@ -89,14 +91,14 @@ def put_card(path: Path, card: dict[str, Any]) -> None:
 
 
 def update_card(model: Model, **parts: Any) -> Model:
-    """The model with these parts of its card replaced, on disk (in one step) and in the object returned."""
+    """Return the model with these parts of its card replaced, on disk (in one step) and in the object returned."""
     card = {**read_card(model.path), **parts}
     put_card(model.path, card)
     return model.with_card(card)
 
 
 def read_scheme(folder: Path) -> Scheme:
-    """The scheme of a folder, its design and metric proven again, or an error that says what to do."""
+    """Return the scheme of a folder, its design and metric proven again, or an error that says what to do."""
     try:
         return Scheme.from_json((folder / SCHEME).read_text())
     except FileNotFoundError as error:
@@ -111,7 +113,7 @@ def file_sha256(path: Path) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of what a number may depend on."""
+    """Return the versions of the packages that a number may depend on."""
     from importlib.metadata import version
 
     packages = {name: version(name) for name in ("ecm", "numpy", "safetensors")}

@@ -121,6 +121,17 @@ def test_help_teaches_by_example(command: str) -> None:
     assert "Example" in done.stdout
 
 
+@pytest.mark.parametrize("command", [None, "verify", *COMMANDS])
+def test_help_fits_80_columns_in_common_words(command: str | None) -> None:
+    """Types are those that people know, and a paragraph is wrapped by the terminal, not by the source."""
+    words = ["--help"] if command is None else [command, "--help"]
+    lines = CliRunner().invoke(app, words, env={"COLUMNS": "80", "TERM": "dumb"}).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not any(kind in line for line in lines for kind in ("<bool>", "<list", "<str>", "<int>"))
+    if command == "verify":
+        assert " counterexample found. With --model instead of a formula, an attack with a" in map(str.rstrip, lines)
+
+
 def test_a_list_gives_whole_names(model: Model) -> None:
     """A name is what is written next, so it is never cut; where names are short the table fits 80 columns."""
     name = "a-name-that-is-longer-than-a-narrow-terminal-has-columns-beside-the-other-columns-of-a-list"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
 import zoo
-from zoo.models import round_to_half
+from zoo.errors import ModelError
+from zoo.models import Base, require_unchanged, round_to_half
 from zoo.models.precision import compact
 
 
@@ -23,12 +25,23 @@ def test_a_rounded_model_is_kept_in_half_the_space_and_read_back_exactly(tmp_pat
     for name, tensor in half.base.state_dict().items():
         assert again.base.state_dict()[name].dtype == tensor.dtype
         assert torch.equal(again.base.state_dict()[name], tensor)
+    require_unchanged(again)  # what certify and save ask for
+    with pytest.raises(ModelError, match="holds other weights"):
+        require_unchanged(zoo.load(tmp_path / "half").half())
     images = zoo.load_data("digits").test.take(range(20))
     assert torch.equal(again(images), half(images))
     near = full.base.state_dict()
     assert all(
         torch.allclose(tensor, near[name], rtol=2**-10, atol=1e-6) for name, tensor in again.base.state_dict().items()
     )
+
+
+def test_the_normalisation_keeps_its_type() -> None:
+    """It says in which precision a model computes; round numbers such as 0.5 do not make that float16."""
+    base = Base(nn.Linear(2, 2, bias=False), torch.full((3, 1, 1), 0.5), torch.ones(3, 1, 1))
+    nn.init.ones_(base.network.weight)
+    types = {name: tensor.dtype for name, tensor in compact(base).items()}
+    assert types == {"mean": torch.float32, "std": torch.float32, "network.weight": torch.float16}
 
 
 def test_what_float16_cannot_hold_stays() -> None:
@@ -42,6 +55,6 @@ def test_what_float16_cannot_hold_stays() -> None:
     assert torch.equal(network[0].weight, torch.full((2, 2), 0.1).half().float())
     assert torch.equal(network[1].weight, torch.full((2, 2), 1e6))
     assert torch.equal(network[0].bias, torch.full((2,), 0.1))
-    types = {name: tensor.dtype for name, tensor in compact(network.state_dict()).items()}
+    types = {name: tensor.dtype for name, tensor in compact(network).items()}
     assert types["0.weight"] == torch.float16
     assert {types["1.weight"], types["0.bias"]} == {torch.float32}
