@@ -25,7 +25,7 @@ def read_certification(path: str | os.PathLike[str]) -> Certification:
 
     >>> found = read_certification("digits-l0.5-a4")
     >>> found.images, found.methods
-    (359, ('paper', 'integer', 'vote_aware'))
+    (359, ('paper', 'integer', 'vote_aware', 'runoff', 'runoff_vote_aware'))
     """
     folder = find_run(path)
     about = read_about(folder)

@@ -56,7 +56,7 @@ class Listing:
 
     >>> one = Listing.of(find_model("digits-l0.5-a4"))
     >>> one.name, one.metric, one.budget, one.certified_at
-    ('digits-l0.5-a4', 'z**(1/2)/4', 512, '51.5% at 1.5')
+    ('digits-l0.5-a4', 'z**(1/2)/4', 512, '62.4% at 2')
     """
 
     name: str
