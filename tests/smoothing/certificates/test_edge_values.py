@@ -169,9 +169,7 @@ def test_balls_are_ordered_by_inclusion() -> None:
     assert [found.exists for found in rising] == [False] + [True] * 5
 
 
-@pytest.mark.parametrize(
-    ("base", "exponent"), [("1/3", "10"), ("2/3", "7/3"), ("7/5", "2"), ("1/2", "2")]
-)
+@pytest.mark.parametrize(("base", "exponent"), [("1/3", "10"), ("2/3", "7/3"), ("7/5", "2"), ("1/2", "2")])
 def test_a_root_is_the_largest_double_also_where_the_power_is_rounded_down(base: str, exponent: str) -> None:
     """The power of the C library is a first guess, which may be a step or two too small or too large."""
     b, e = Fraction(base), Fraction(exponent)
