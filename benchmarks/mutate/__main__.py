@@ -20,6 +20,8 @@ from benchmarks.mutate.results import Results, table
 from benchmarks.mutate.session import Session, collected
 from benchmarks.mutate.targets import ROOMS, TESTS, floor
 
+TRIED = Path(__file__).with_name("results.jsonl")
+
 
 def main() -> None:
     """Try the mutants of the rooms or modules that are named, or of all, that have not been tried."""
@@ -27,7 +29,10 @@ def main() -> None:
     parser.add_argument(
         "words", nargs="*", metavar="room", help=f"{', '.join(ROOMS)}, or part of a path; all by default"
     )
-    parser.add_argument("--folder", type=Path, default=Path("build/mutation"), help="where results are kept")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("build/mutation"), help="where is kept which test reaches what"
+    )
+    parser.add_argument("--results", type=Path, default=TRIED, help="one line for each mutant that was tried")
     parser.add_argument("--seconds", type=float, default=3.0, help="tests per mutant, in seconds of the unchanged code")
     parser.add_argument("--examples", type=int, default=20, help="at most this many Hypothesis examples per test")
     parser.add_argument("--again", action="store_true", help="try the unexplained survivors again")
@@ -35,7 +40,7 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="only print the table of docs/mutation.md")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    results = Results(given.folder / "results.jsonl")
+    results = Results(given.results)
     paths = [path for room in ROOMS for path in ROOMS[room] if _named(room, path, given.words)]
     if given.table:
         keys = {path: [mutant.key for mutant in mutants(ast.parse(Path(path).read_text()))] for path in paths}
@@ -73,7 +78,7 @@ def _examine(session: Session, results: Results, path: str, given: argparse.Name
         if before is not None and (before["seen"] or not given.again or results.why(path, mutant.key)):
             continue
         outcome = session.trial(path, number, given.seconds)
-        results.add({"path": path, "key": mutant.key, "line": mutant.line, **outcome._asdict()})
+        results.add({"path": path, "key": mutant.key, "seen": outcome.seen, "by": outcome.by})
         tried += 1
         if not outcome.seen:
             left += 1

@@ -222,7 +222,7 @@ def _child(work: Callable[[], Iterator[Any]], seconds: int) -> Iterator[Any]:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(30 * seconds)  # a child that waits forever
+            signal.alarm(600 + 30 * seconds)  # a child that waits forever, even on a busy machine
             quiet, ours = os.open(os.devnull, os.O_WRONLY), os.dup(2)
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)

@@ -16,6 +16,7 @@ from ecm import ECM
 from ecm.errors import ECMError
 from smoothing.certificates.certificate import Certificate
 from smoothing.certificates.certifier import certify
+from smoothing.certificates.roots import root_below
 from smoothing.certificates.tally import Tally
 from smoothing.errors import InputError, VoteError
 from smoothing.scheme import Scheme
@@ -166,3 +167,12 @@ def test_balls_are_ordered_by_inclusion() -> None:
     assert sorted(rising, key=lambda found: found.strength) == rising
     assert all(one.strength < two.strength for one, two in itertools.pairwise(rising))
     assert [found.exists for found in rising] == [False] + [True] * 5
+
+
+@pytest.mark.parametrize(("base", "exponent"), [("1/3", "10"), ("2/3", "7/3"), ("7/5", "2"), ("1/2", "2")])
+def test_a_root_is_the_largest_double_also_where_the_power_is_rounded_down(base: str, exponent: str) -> None:
+    """The power of the C library is a first guess, which may be a step or two too small or too large."""
+    b, e = Fraction(base), Fraction(exponent)
+    found = root_below(b, e, strict=False)
+    above = math.nextafter(found, math.inf)
+    assert Fraction(found) ** e.denominator <= b**e.numerator < Fraction(above) ** e.denominator

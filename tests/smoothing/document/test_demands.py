@@ -287,3 +287,12 @@ def test_a_document_may_claim_nothing(capsys: pytest.CaptureFixture[str]) -> Non
     """That is accepted as such, and said."""
     checker.check(*claimed(Scheme.l1(2, shape=(3,), q=4), [1, 1, 1, 0, 0, 0, 255, 1], [0, 2, 4]))
     assert "claims no certificate" in capsys.readouterr().out
+
+
+def test_values_that_cannot_be_recomputed_are_not_guessed() -> None:
+    """A table has values on its own grid only, and of the functions of two arguments only Min with 1 is known."""
+    assert checker.floors("[0, 1/4, 1/2]", 8, 2) == [0, 2, 4]
+    with pytest.raises(checker.Rejected, match="a table of 10 values has none at k/4"):
+        checker.floors(str([0] * 10), 8, 4)  # every second one would be five values, but not those at k/4
+    for text in ("Max(2*z, 1)", "Min(z, 1/3)", "Min(z, 1/2)", "tan(2*z, 1)"):
+        assert checker.floors(text, 8, 4) is None
