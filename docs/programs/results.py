@@ -21,14 +21,18 @@ from docs.programs.paper import effort, parameters
 from docs.programs.records import MAIN, RECORDS, Run, keep, read_run, ship, shipped
 from docs.programs.text import percent, table
 from ecm.errors import ECMError
-from zoo.certification import METHODS
 from zoo.experiments.paper import published
 from zoo.models import PRETRAINED
 
 DOCS = Path(__file__).parents[1]
 README = DOCS.parent / "README.md"
 BLOCK = re.compile(r"(<!-- results: (\w+) -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
-CERTIFICATES = {"paper": "the paper's certificate", "integer": "integer", "vote_aware": "vote-aware"}
+CERTIFICATES = {
+    "paper": "the paper's certificate",
+    "integer": "integer",
+    "vote_aware": "vote-aware",
+    "runoff_vote_aware": "run-off, vote-aware",
+}
 
 
 def first() -> str:
@@ -54,10 +58,9 @@ def demo() -> str:
     result = run.certification
     radii = [radius for radius in result.radii if 0 < radius <= 5]
     head = ["", "smoothed", f"certified at {result.unit.name} {radii[0]}", *map(str, radii[1:])]
-    smoothed = percent(result.smoothed_accuracy.share)
     rows = [
-        [CERTIFICATES[m], f"{smoothed}%", *(f"{percent(result.certified_accuracy(r, m).share)}%" for r in radii)]
-        for m in METHODS
+        [name, *(f"{percent(result.certified_accuracy(r, m).share)}%" for r in (0, *radii))]
+        for m, name in CERTIFICATES.items()
     ]
     scheme = result.scheme
     return (

@@ -31,7 +31,7 @@ class FromArrays(nn.Module):
 
     def forward(self, planes: Tensor) -> Tensor:
         """Return scores [n, classes] of inputs [n, 2 * shape[0], *shape[1:]] whose first half are the upper ends."""
-        upper, lower = planes.cpu().chunk(2, dim=1)
+        upper, lower = planes.detach().cpu().chunk(2, dim=1)
         answer = np.asarray(self.function(np.ascontiguousarray(lower.numpy()), np.ascontiguousarray(upper.numpy())))
         if answer.shape == (len(planes),) and answer.dtype.kind in "iu":
             if len(answer) and not 0 <= answer.min() <= answer.max() < self.classes:

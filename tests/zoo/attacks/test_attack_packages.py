@@ -20,23 +20,20 @@ from smoothing import Certificate, Certifier, SmoothedClassifier, quantize
 IMAGES = [116, 136]  # whose certified radius is nearly reached by our own attack
 
 
-class Quantized(nn.Module):
-    """The smoothed classifier as other packages expect one: floats in [0, 1] in, class shares out."""
+NAME = "digits-l0.5-a4"
 
-    def __init__(self, smoothed: SmoothedClassifier) -> None:
-        super().__init__()
-        self.smoothed = smoothed
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.smoothed(quantize(x.clamp(0, 1), self.smoothed.scheme.q)).float()
+def rounding() -> zoo.Model:
+    """The model as other packages expect one: floats in [0, 1] in, which it rounds to levels, class shares out."""
+    return zoo.load(NAME, quantize=True).eval()
 
 
 @pytest.fixture(scope="module")
 def target() -> tuple[SmoothedClassifier, Tensor, list[Certificate]]:
-    model, data = zoo.load("digits-l0.5-a4"), zoo.load_data("digits")
+    model, data = zoo.load(NAME), zoo.load_data("digits")
     smoothed, levels = model.smoothed(), data.test.take(IMAGES)
-    certifier = Certifier(model.scheme, model.classes)
-    votes = smoothed.votes(levels)
+    certifier = Certifier(model.scheme, model.classes, rule=smoothed.rule)
+    votes = smoothed.rankings(levels)
     return smoothed, levels, [certifier(v, x.numpy()) for v, x in zip(votes, levels, strict=True)]
 
 
@@ -75,8 +72,8 @@ FOOLBOX: dict[str, Callable[[Any], Any]] = {
 def test_foolbox(name: str, target: tuple[SmoothedClassifier, Tensor, list[Certificate]]) -> None:
     """foolbox's decision-based attacks."""
     foolbox = pytest.importorskip("foolbox")
-    smoothed, levels, balls = target
-    wrapped = foolbox.PyTorchModel(Quantized(smoothed).eval(), bounds=(0, 1))
+    _, levels, balls = target
+    wrapped = foolbox.PyTorchModel(rounding(), bounds=(0, 1))
     labels = torch.tensor([ball.prediction for ball in balls])
     torch.manual_seed(0)
     np.random.seed(0)
@@ -90,9 +87,9 @@ def test_art_hop_skip_jump(target: tuple[SmoothedClassifier, Tensor, list[Certif
     from art.attacks.evasion import HopSkipJump
     from art.estimators.classification import PyTorchClassifier
 
-    smoothed, levels, balls = target
+    _, levels, balls = target
     wrapped = PyTorchClassifier(
-        Quantized(smoothed).eval(), nn.CrossEntropyLoss(), (1, 8, 8), 10, clip_values=(0.0, 1.0), device_type="cpu"
+        rounding(), nn.CrossEntropyLoss(), (1, 8, 8), 10, clip_values=(0.0, 1.0), device_type="cpu"
     )
     np.random.seed(0)
     attack = HopSkipJump(wrapped, max_iter=2, max_eval=30, init_eval=5, init_size=30, verbose=False)

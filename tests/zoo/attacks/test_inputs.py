@@ -1,0 +1,59 @@
+"""The attack takes whatever `certify` takes, and attacks all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+import zoo
+from tests.zoo.tiny import tiny_data, tiny_model
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+WAYS: dict[str, Callable[[Pair], Any]] = {
+    "arrays": lambda pair: (pair[0].numpy(), pair[1].numpy()),
+    "floats on the grid": lambda pair: (pair[0].float() / 4, pair[1]),
+    "data set": lambda pair: TensorDataset(pair[0].float() / 4, pair[1]),
+    "loader": lambda pair: DataLoader(TensorDataset(*pair), batch_size=3),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_gives_the_same_attack(way: str, tmp_path: Path) -> None:
+    """Images as people have them: all six are attacked, and the inputs found are those of the named data set."""
+    model, test = tiny_model(tmp_path / "model"), tiny_data().test
+    pair = (test.take(range(6)), test.labels[:6])
+    found = zoo.attack(model, WAYS[way](pair), budget=10, out=tmp_path / "out", progress=False)
+    assert sorted(row.idx for row in found.rows) == list(range(6))
+    smoothed = model.smoothed()
+    for row in found.rows:
+        assert row.label == int(pair[1][row.idx])
+        if row.turned is not None:
+            changed = row.adversarial(pair[0][row.idx].numpy())
+            assert smoothed.predict(changed[None])[0] == row.turned != row.predict
+    assert any(row.turned is not None for row in found.rows)
+
+
+def test_tables_and_estimators(tmp_path: Path) -> None:
+    """A scikit-learn tree on a table, attacked on its own test rows and on the rows of a DataFrame."""
+    pytest.importorskip("pandas")
+    from sklearn.datasets import load_iris
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = zoo.train("sign(z)/2", "iris", model=DecisionTreeClassifier(max_depth=3), out=tmp_path / "model")
+    named = zoo.attack(model, limit=4, budget=10, progress=False)
+    frame = load_iris(as_frame=True).frame.iloc[[0, 60, 120]]
+    target = model.card["data"]["table"]["target"] if "table" in model.card["data"] else "target"
+    rows = frame.rename(columns={"target": target}).assign(
+        **{target: [model.class_names[k] for k in frame["target"].tolist()]}
+    )
+    given = zoo.attack(model, rows, budget=10, out=tmp_path / "rows", progress=False)
+    assert (named.images, given.images) == (4, 3)
+    for found in (named, given):
+        changed = [row for row in found.rows if row.turned is not None]
+        assert changed
+        assert all(row.ratio is None or row.ratio >= 1 for row in changed)
