@@ -96,7 +96,8 @@ class Panel:
         for radius in (*published, *BEYOND[p]) if ours else ():
             found = [(run.certification.certified_accuracy(radius, best_method(run)), run) for run in ours]
             certified, run = max(found, key=lambda pair: pair[0].share)
-            cells.append(Cell(radius, published.get(radius), run, certified))
+            if radius in published or certified.correct:
+                cells.append(Cell(radius, published.get(radius), run, certified))
         return cls(p, ours, tuple(cells))
 
     @property

@@ -180,7 +180,7 @@ def effort(run: Run) -> str:
     """Epochs and minutes of a training, those of the models that it began with first."""
     epochs, seconds = [run.card["training"]["epochs"]], run.card["training"]["seconds_of_last_session"]
     weights = run.start and run.start["weights"]
-    for earlier in (read_run(folder) for folder in runs_in(RECORDS / "start")):
+    for earlier in [*map(read_run, runs_in(RECORDS / "start")), *shipped()]:
         if earlier.weights == weights:
             epochs.insert(0, earlier.card["training"]["epochs"])
             seconds += earlier.card["training"]["seconds_of_last_session"]
