@@ -67,9 +67,10 @@ class Certifier:
         if self.rule is not None:
             checked_rule(self.rule)
             if self.certificate != "strongest" and (self.certificate in RUNOFF_METHODS) != (self.rule == "runoff"):
+                other = "plurality" if self.rule == "runoff" else "runoff"
                 raise VoteError(
                     f"rule = {self.rule!r}, certificate = {self.certificate!r}: this certificate is about the class of "
-                    "the other rule; write certificate='strongest', or leave the rule out"
+                    f"the other rule; write certificate='strongest', or rule={other!r}"
                 )
         check_threat(self.threat, self.scheme)
 

@@ -128,7 +128,7 @@ def test_8_pandas() -> None:
     pytest.importorskip("pandas")
     frame = zoo.read_certification(NAME).to_pandas()
     assert list(frame.columns[:6]) == ["idx", "label", "predict", "radius", "correct", "time"]
-    assert (frame.correct & (frame.radius >= 1)).mean() == pytest.approx(0.6964, abs=1e-3)
+    assert (frame.correct & (frame.radius >= 1)).mean() == pytest.approx(0.8329, abs=1e-3)
     assert zoo.list_models().to_pandas().name.tolist() == [one.name for one in zoo.list_models()]
 
 

@@ -190,7 +190,7 @@ class Runoff(_Counted):
     >>> rule.prediction(logits)
     1
     >>> [(goal.targets, goal.against, rule.need(logits, goal)) for goal in rule.goals(logits, 1)[:2]]
-    [((0,), (1,), 1), ((2,), (0, 1), 3)]
+    [((0,), (1,), 1), ((2,), (0, 1), 2)]
     """
 
     def prediction(self, logits: Floats) -> int:

@@ -119,7 +119,7 @@ def test_a_classifier_votes_no_longer_than_needed() -> None:
 
     torch.manual_seed(0)
     scheme = Scheme.l1(10, shape=(4,), q=20)
-    voter = SmoothedClassifier(torch.nn.Linear(8, 2), scheme, classes=2)
+    voter = SmoothedClassifier(torch.nn.Linear(8, 2), scheme, classes=2, rule="plurality")
     for image in torch.randint(0, 21, (6, 4), generator=torch.Generator().manual_seed(1)):
         full = voter.certify(image[None], certificate="integer")[0]
         for radius in (Fraction(1, 100), Fraction(1, 5)):

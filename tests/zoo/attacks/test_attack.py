@@ -213,7 +213,7 @@ def test_what_is_reported_is_true(found: zoo.Attack) -> None:
         assert high <= row.distance <= high + Fraction(1, 2**63)
         assert float(low) == pytest.approx(model.scheme.metric.distance(levels, changed, q=16), rel=1e-12)
         assert not row.ball.contains(levels, changed)
-        assert ball_text(row.ball) == ball_text(certified[row.idx].balls["vote_aware"])
+        assert ball_text(row.ball) == ball_text(certified[row.idx].balls["runoff_vote_aware"])
         assert row.ratio is not None
         assert row.ratio >= 1
     for radius in found.unit.grid():

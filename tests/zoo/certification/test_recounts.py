@@ -128,8 +128,8 @@ def test_rows_without_votes_are_not_read(model: Model) -> None:
     shutil.rmtree(model.path / "votes")
     found = read_certification(model.path)
     assert not found.recounted
-    assert "no votes are kept" in repr(found)
-    assert "no votes are kept" not in repr(attrs.evolve(found, recounted=True))
+    assert "no recorded votes" in repr(found)
+    assert "no recorded votes" not in repr(attrs.evolve(found, recounted=True))
 
 
 @pytest.mark.parametrize("cell", ["<1e99999999", "<1/0", "<-1", "<1_0", "<" + "9" * 10**6, "<1/3;1:2:3", "<1/3;x"])

@@ -497,7 +497,7 @@ def test_nobody_outside_can_ask() -> None:
             opener.open(named)
         done = CliRunner().invoke(app, ["lab", "--no-browser", "--port", str(port)])
         assert done.exit_code == 2
-        assert "write another --port" in done.stderr
+        assert "choose another --port" in done.stderr
     options = {option for parameter in lab_options() for option in parameter}
     assert options == {"--port", "--browser"}
 
