@@ -39,7 +39,7 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
         "rules": _rules(runs),
         "sparse": _sparse([run for run in runs if run.certification.scheme.pixel]),
         "ablation": _ablation([read_run(folder) for folder in runs_in(records / "ablation")]),
-        "votes": _votes([read_run(folder) for folder in runs_in(records / "votes")]),
+        "votes": _votes([read_run(folder) for folder in runs_in(records / "votes")], runs),
         "recipe": tried_in_training(recipe(records)),
     }
     template = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
@@ -257,13 +257,16 @@ def _ablation(runs: list[Run]) -> dict[str, Any] | None:
     }
 
 
-def _votes(runs: list[Run]) -> dict[str, Any] | None:
-    """The same weights under designs with fewer outcomes."""
-    if len(runs) < 2:
+def _votes(fewer: list[Run], ours: list[Run]) -> dict[str, Any] | None:
+    """The weights of one of our models under designs with fewer outcomes, and the model itself."""
+    starts = {run.start["weights"] for run in fewer if run.start is not None}
+    ordered = sorted(
+        [*fewer, *(run for run in ours if run.weights in starts)], key=lambda run: run.certification.scheme.total
+    )
+    if len(ordered) < 2:
         return None
-    ordered = sorted(runs, key=lambda run: run.certification.scheme.total)
     names = [f"{run.per_alpha:g} alpha" for run in ordered]
     return _compared(ordered, names, len(ordered) - 1) | {
         "name": ordered[-1].name,
-        "ratios": listed(f"{1000 / run.per_alpha:.0f}" for run in ordered),
+        "ratios": listed(f"{1000 / run.per_alpha:.3g}" for run in ordered),
     }
