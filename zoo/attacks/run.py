@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import time
@@ -16,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from ecm.errors import ECMError
+from ecm.jsontext import read_json
 from ecm.progress import ProgressBar
 from smoothing import SmoothedClassifier
 from smoothing.certificates import RUNOFF_METHODS, Certificate
@@ -37,7 +37,7 @@ from zoo.certification import (
 from zoo.data import Dataset, key_seed
 from zoo.distributed import workers
 from zoo.errors import CertifyError, ModelError
-from zoo.files import alone, write_atomically
+from zoo.files import alone, write_atomically, write_json
 from zoo.folder import ABOUT as CERTIFIED
 from zoo.folder import ATTACK_ABOUT, ATTACK_TABLE, CARD, SCHEME
 from zoo.models import Model, load, read_scheme, require_unchanged
@@ -105,7 +105,7 @@ def attack(
         rows = _known(table, folder, about) if resume else {}
         if not (folder / SCHEME).exists():
             write_atomically(folder / SCHEME, trained.scheme.to_json().encode())
-        write_atomically(folder / ATTACK_ABOUT, (json.dumps(about, indent=1) + "\n").encode())
+        write_json(folder / ATTACK_ABOUT, about)
         left = [idx for idx in order if idx not in rows]
         rule = "runoff" if method in RUNOFF_METHODS else "plurality"  # whose class the balls are about
         evaluation = Evaluation(trained.smoothed(rule=rule)) if left else None
@@ -127,9 +127,7 @@ def attack(
             seed,
             folder,
         )
-        write_atomically(
-            folder / ATTACK_ABOUT, (json.dumps(about | {"summary": every.summary()}, indent=1) + "\n").encode()
-        )
+        write_json(folder / ATTACK_ABOUT, about | {"summary": every.summary()})
     return attrs.evolve(every, rows=tuple(rows[idx] for idx in order))
 
 
@@ -255,7 +253,7 @@ def read_attack(path: str | os.PathLike[str]) -> Attack:
 def read_attack_about(folder: Path) -> dict[str, Any]:
     """`attack.json` of a folder, or an error that says what to do."""
     try:
-        about: dict[str, Any] = json.loads((folder / ATTACK_ABOUT).read_text())
+        about: dict[str, Any] = read_json((folder / ATTACK_ABOUT).read_bytes())
     except FileNotFoundError:
         raise ModelError(f"{folder} contains no attack: {ATTACK_ABOUT} is missing; run `ecm attack {folder}`") from None
     except (OSError, ValueError) as error:

@@ -315,3 +315,10 @@ def test_the_command(tmp_path: Path) -> None:
     data = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
     assert data["images"] == 1
     assert data["median_ratio"] >= 1
+
+
+def test_a_hostile_description_of_an_attack_is_refused(tmp_path: Path) -> None:
+    """However deeply it is nested: an error of ours, and no crash of the reader."""
+    (tmp_path / "attack.json").write_text("[" * 200_000)
+    with pytest.raises(zoo.ModelError, match="cannot be read"):
+        zoo.read_attack(tmp_path)
