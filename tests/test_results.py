@@ -47,6 +47,7 @@ def test_the_pages_and_their_figures_are_in_step_with_the_records(results: Any) 
     """Else run `python -m docs.programs`. Figures are compared by what they show, not by how they are drawn."""
     made = results.pages()
     drawn = {path: text for path, text in made.items() if path.suffix == ".svg"}
+    assert (DOCS / "training.md").read_text() == made[DOCS / "training.md"]
     for page in ("results", "paper"):
         text = made[DOCS / f"{page}.md"]
         assert (DOCS / f"{page}.md").read_text() == text
@@ -79,9 +80,11 @@ def test_the_readme_is_in_step_with_the_cards(results: Any) -> None:
 
 def test_every_accuracy_in_the_readme_is_found_in_a_card_or_record(results: Any) -> None:
     """Each percentage in a row of a table is one of a card, a record, the best of all models or the paper."""
-    known = {f"{share:.1f}" for share in best_published(Fraction(1, 2)).values()}
-    cells = results.frontier.Panel.of(Fraction(1, 2), results.frontier.models()).cells
-    known |= {f"{100 * cell.certified.share:.1f}" for cell in cells}
+    known = set()
+    for p in (Fraction(1, 2), Fraction(1, 3)):
+        known |= {f"{share:.1f}" for share in best_published(p).values()}
+        cells = results.frontier.Panel.of(p, results.frontier.models()).cells
+        known |= {f"{100 * cell.certified.share:.1f}" for cell in cells}
     for folder in FOLDERS:
         summary = json.loads((folder / "card.json").read_text())["certification"]
         shares = [summary["base_accuracy"], summary["smoothed_accuracy"]]
@@ -153,7 +156,7 @@ def test_what_was_tried_in_training_is_shown(results: Any, tmp_path: Path) -> No
     """One row per entry of recipe.json; what was not measured stays empty."""
     tried = [{"what": "clipping", "epochs": 2, "lr": 0.1, "base_accuracy": 0.4321, "images": 2000, "note": "kept"}]
     (tmp_path / "recipe.json").write_text(json.dumps(tried))
-    assert "| clipping | 2 | 0.1 | 43.2 | 2000 |  | kept |" in results.frontier.page(tmp_path)[0]
+    assert "| clipping | 2 | 0.1 | 43.2 | 2000 |  | kept |" in results.training.page(tmp_path)
 
 
 def test_the_tables_name_the_best_model_at_every_radius(results: Any) -> None:

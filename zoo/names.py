@@ -35,6 +35,16 @@ def known_size(dataset: str) -> tuple[int, int] | None:
     return (_FIRST_AXIS.get(name, 3), _LEVELS.get(name, 255)) if name in DATASET_NAMES else None
 
 
+def default_model(shape: tuple[int, ...]) -> str:
+    """Return the usual network for inputs of this shape: `small_cnn` for images, `mlp` for tables and for very small
+    images.
+
+    >>> default_model((3, 32, 32)), default_model((1, 8, 8)), default_model((12,))
+    ('small_cnn', 'mlp', 'mlp')
+    """
+    return "small_cnn" if len(shape) == 3 and shape[-1] >= 16 else "mlp"
+
+
 def spelled(name: str, known: Iterable[str]) -> str:
     """Return the known name that differs from `name` by case, hyphens, underscores, dots or blanks alone, else `name`.
 

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import jinja2
 
 from docs.programs.budget import budget, budget_figures
 from docs.programs.gain import by_power, gain_figures, gain_table, growth_table, largest, prototype
 from docs.programs.records import MAIN, RECORDS, Found, Run, find, read_run, runs_in, shipped
-from docs.programs.text import difference, listed, percent, plain, table, with_interval
+from docs.programs.text import difference, listed, percent, plain, rendered, table, with_interval
 from zoo.certification import METHODS
 from zoo.experiments import SIZES
 from zoo.experiments.catalogue import EXPERIMENTS
@@ -53,9 +52,7 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
         "budget": budget(experiments.get("budgets")),
         "not_run": [experiment for name, experiment in EXPERIMENTS.items() if name not in experiments],
     }
-    template = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    text = template.from_string((Path(__file__).parent / "paper.jinja").read_text()).render(facts)
-    return text.rstrip() + "\n", gain_figures(groups) | budget_figures(experiments.get("budgets"))
+    return rendered("paper.jinja", facts), gain_figures(groups) | budget_figures(experiments.get("budgets"))
 
 
 def parameters(card: dict[str, Any]) -> int:
@@ -309,16 +306,3 @@ def _cleans(cells: Iterable[Cell]) -> str:
 
 
 # ---- training --------------------------------------------------------------------------------------------------------
-
-
-def tried_in_training(tried: list[dict[str, Any]]) -> str:
-    """One row for each entry of `recipe.json`; what was not measured stays empty."""
-    keys = ("what", "epochs", "lr", "base_accuracy", "images", "core_minutes", "note")
-    rows = []
-    for row in tried:
-        cells = {key: row.get(key) for key in keys}
-        base = cells["base_accuracy"]
-        cells["base_accuracy"] = None if base is None else percent(base if base <= 1 else base / 100)
-        rows.append(["" if cell is None else str(cell) for cell in cells.values()])
-    head = ["what", "epochs", "learning rate", "base accuracy (%)", "images", "core minutes", "note"]
-    return table(head, rows) if rows else ""

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import jinja2
 
 from zoo.certification import Accuracy
+
+
+def rendered(name: str, facts: Mapping[str, Any]) -> str:
+    """A page: the template of that name beside this file, with these facts."""
+    template = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    return template.from_string((Path(__file__).parent / name).read_text()).render(facts).rstrip() + "\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -15,6 +15,8 @@ from zoo.folder import TABLE
 from zoo.models import PRETRAINED, find_model, model_folders, read_card
 from zoo.names import DATASET_NAMES, MODEL_NAMES, closest, known_size, spelled
 
+_IMAGES = {"digits": 1438}  # training images of a data set that is not a large one
+
 
 def announce(text: str) -> None:
     """Print a sentence on stderr at once, in the leading process only."""
@@ -84,15 +86,19 @@ def _hint(name: str, known: tuple[str, ...]) -> str:
     return f"; did you mean {close!r}?" if close else ""
 
 
-def training_cost(dataset: str, epochs: int | None, usual: bool) -> str:
-    """Return how long a training will take: as long as that of a packaged model for the same data, if it is alike."""
+def training_cost(dataset: str, epochs: int | None, preset: str | None) -> str:
+    """Return how long a training by this preset will take: an epoch takes as long as it did for a packaged model of the
+    same data and network. None is for a training with changes, which no model tells about."""
+    from zoo.training import preset as find_preset
+
     name = spelled(dataset, DATASET_NAMES)
-    for folder in model_folders(PRETRAINED) if usual else ():
+    for folder in model_folders(PRETRAINED) if preset is not None else ():
         with suppress(ModelError, KeyError, TypeError, ZeroDivisionError):
             card = read_card(folder)
-            training = card["training"]
-            if card["data"]["name"] == name and training["preset"] == "fast":
-                passes = training["epochs"] if epochs is None else epochs
+            training, data = card["training"], card["data"]
+            chosen = find_preset(str(preset), _IMAGES.get(name, 50_000), tuple(data["shape"]))
+            if data["name"] == name and card["model"]["name"] == chosen.model:
+                passes = chosen.recipe.epochs if epochs is None else epochs
                 each = training["seconds_of_last_session"] / training["epochs"]
                 return (
                     f"about {duration(each * passes)} on one CPU core ({passes} epochs, at the speed of {folder.name})"

@@ -44,7 +44,9 @@ def train(
         str | None,
         typer.Option(help="Model whose weights the training starts from.", show_default="random weights"),
     ] = None,
-    preset: Annotated[str, typer.Option(help="fast (for a CPU) or paper (the published recipe).")] = "fast",
+    preset: Annotated[
+        str, typer.Option(help="standard (an hour of one core), fast (minutes) or paper (as published).")
+    ] = "standard",
     epochs: Annotated[
         int | None, typer.Option(min=0, help="Passes over the training images.", show_default="preset's")
     ] = None,
@@ -84,8 +86,9 @@ def train(
     check_start(start, model)
     check_formulas(len(formulas), dataset)
     metric = declared(formulas, levels_of(dataset, data) if grid else None)
-    usual = preset == "fast" and model is None and start is None and not changes
-    announce(f"Training for g = {', '.join(formulas)} on {dataset}: {training_cost(dataset, epochs, usual)}.")
+    usual = model is None and start is None and not changes
+    cost = training_cost(dataset, epochs, preset if usual else None)
+    announce(f"Training for g = {', '.join(formulas)} on {dataset}: {cost}.")
     from zoo.training import train as run
 
     made = run(

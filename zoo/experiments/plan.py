@@ -25,7 +25,7 @@ from zoo.experiments.declarations import Experiment, Scale
 from zoo.experiments.schemes import make_scheme, votes_an_image
 from zoo.files import write_json
 from zoo.folder import PLAN
-from zoo.models import Base, build_network, default_model
+from zoo.models import Base, build_network
 from zoo.training import OBJECTIVES, Average, Preset, bf16_pays, make_optimizer, preset
 
 MOST_EPOCHS = 120  # as many as the paper's
@@ -115,7 +115,7 @@ def measure(size: Size, scale: Scale, device: str | torch.device | None = None, 
     scheme = Scheme.l1(6, size.shape, size.q)
     shape = (channels(scheme.representation, size.shape[0]), *size.shape[1:])
     with torch.random.fork_rng():
-        _, network = build_network(chosen.model or default_model(size.shape), shape, size.classes)
+        _, network = build_network(chosen.model, shape, size.classes)
     base = Base(network, torch.zeros(()), torch.ones(())).to(where).train()
     base.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     batch = 2 if size.shape[-1] > 64 else min(16 if scale == "paper" else 128, chosen.recipe.batch)

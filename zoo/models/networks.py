@@ -15,7 +15,7 @@ from zoo.data import torchvision
 from zoo.errors import ModelError
 from zoo.models.small_cnn import SmallCNN
 from zoo.models.wide_resnet import WideResNet
-from zoo.names import closest, spelled
+from zoo.names import closest, default_model, spelled
 
 __all__ = ["MODELS", "Base", "build_network", "default_model", "require_fit"]
 
@@ -63,16 +63,6 @@ MODELS: dict[str, Callable[[Shape, int], nn.Module]] = {
     "resnet50": _resnet("resnet50"),
     "mlp": _mlp,
 }
-
-
-def default_model(shape: Shape) -> str:
-    """Return the fast choice for inputs of this shape: `small_cnn` for images, `mlp` for tables and for very small
-    images.
-
-    >>> default_model((3, 32, 32)), default_model((1, 8, 8)), default_model((12,))
-    ('small_cnn', 'mlp', 'mlp')
-    """
-    return "small_cnn" if len(shape) == 3 and shape[-1] >= 16 else "mlp"
 
 
 def build_network(

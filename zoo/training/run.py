@@ -22,7 +22,6 @@ from zoo.models import (
     Base,
     Model,
     build_network,
-    default_model,
     load,
     read_card,
     require_fit,
@@ -48,7 +47,7 @@ def train(
     *,
     model: Network | None = None,
     start: Model | str | os.PathLike[str] | None = None,
-    preset: str = "fast",
+    preset: str = "standard",
     epochs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = True,
@@ -127,13 +126,11 @@ def _folder(out: str | os.PathLike[str] | None, usual: str) -> Path:
     return Path(out) if out is not None else Path("runs") / usual
 
 
-def _first_network(
-    wanted: Network | None, scheme: Scheme, data: Dataset, seed: int
-) -> tuple[str, nn.Module, list[int]]:
+def _first_network(wanted: Network, scheme: Scheme, data: Dataset, seed: int) -> tuple[str, nn.Module, list[int]]:
     """Return the name of the network, itself with its first weights, and the shape of what the noise shows it."""
     torch.manual_seed(key_seed("init", seed))
     shape = (channels(scheme.representation, data.shape[0]), *data.shape[1:])
-    name, network = build_network(wanted or default_model(data.shape), shape, data.classes)
+    name, network = build_network(wanted, shape, data.classes)
     require_fit(name, network, shape, data.classes)
     return name, network, list(shape)
 

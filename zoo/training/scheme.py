@@ -67,4 +67,4 @@ def run_name(data: Dataset, scheme: Scheme, preset: str) -> str:
     power = scheme.metric.power()
     short = hashlib.sha256(scheme.metric.to_json().encode()).hexdigest()[:8]
     metric = f"l{float(power[0]):.3g}-a{float(power[1]):g}" if power else f"ecm-{short}"
-    return f"{data.name}-{metric}" + ("-pixel" if scheme.pixel else "") + ("" if preset == "fast" else f"-{preset}")
+    return f"{data.name}-{metric}" + ("-pixel" if scheme.pixel else "") + ("" if preset == "standard" else f"-{preset}")
