@@ -39,7 +39,7 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
         "rules": _rules(runs),
         "sparse": _sparse([run for run in runs if run.certification.scheme.pixel]),
         "ablation": _ablation([read_run(folder) for folder in runs_in(records / "ablation")]),
-        "votes": _votes([read_run(folder) for folder in runs_in(records / "votes")], runs),
+        "votes": _votes([read_run(folder) for folder in runs_in(records / "votes")]),
     }
     drawn = {f"p = {panel.p}": panel.curves() for panel in panels if panel.runs}
     return rendered("results.jinja", facts), {"results-frontier.svg": figures.frontier(drawn)}
@@ -260,16 +260,16 @@ def _ablation(runs: list[Run]) -> dict[str, Any] | None:
     }
 
 
-def _votes(fewer: list[Run], ours: list[Run]) -> dict[str, Any] | None:
-    """The weights of one of our models under designs with fewer outcomes, and the model itself."""
-    starts = {run.start["weights"] for run in fewer if run.start is not None}
-    ordered = sorted(
-        [*fewer, *(run for run in ours if run.weights in starts)], key=lambda run: run.certification.scheme.total
-    )
+def _votes(runs: list[Run]) -> dict[str, Any] | None:
+    """The weights of one model under designs of several sizes."""
+    ordered = sorted(runs, key=lambda run: run.certification.scheme.total)
     if len(ordered) < 2:
         return None
     names = [f"{run.per_alpha:g} alpha" for run in ordered]
+    last = ordered[-1]
     return _compared(ordered, names, len(ordered) - 1) | {
-        "name": ordered[-1].name,
+        "network": last.card["model"]["name"],
+        "alpha": last.power[1],
+        "epochs": last.card["training"]["epochs"],
         "ratios": listed(f"{1000 / run.per_alpha:.3g}" for run in ordered),
     }
