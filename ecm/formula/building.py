@@ -6,7 +6,7 @@ numbers. So every size is checked before a node is made, and Min, Max, Abs, sign
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 import sympy as sp
@@ -147,11 +147,11 @@ def extremum(name: str, arguments: Iterable[Expr]) -> Expr:
     return moving[0] if len(moving) == 1 else kind(*moving, evaluate=False)
 
 
-def extreme(name: str, values: Sequence[Expr]) -> Expr:
-    """Return the least (Min) or greatest (Max) of constants."""
+def extreme(name: str, values: Sequence[Expr], sign_of: Callable[[Expr], int] = sign) -> Expr:
+    """Return the least (Min) or greatest (Max) of the values."""
     best = values[0]
     for value in values[1:]:
-        s = sign(value - best)
+        s = sign_of(value - best)
         if s != 0 and (s < 0) == (name == "Min"):
             best = value
     return best
@@ -192,8 +192,17 @@ def piecewise(branches: Iterable[tuple[Expr, sp.Basic]]) -> Expr:
         raise ExpressionError("no branch of the Piecewise can ever apply")
     if kept[0][1] is sp.true:
         return kept[0][0]
-    # sympy's own constructor would rewrite conditions that hold a Piecewise themselves
-    return sp.Basic.__new__(sp.Piecewise, *(sp.Basic.__new__(ExprCondPair, *pair) for pair in kept))
+    return sp.Basic.__new__(Piecewise, *(sp.Basic.__new__(ExprCondPair, *pair) for pair in kept))
+
+
+class Piecewise(sp.Piecewise):
+    """Branches as they are written: sympy would rewrite conditions that hold a Piecewise themselves.
+
+    It does so when it makes one, which `piecewise` avoids, and when it raises one to a power.
+    """
+
+    def _eval_power(self, exponent: Expr) -> None:
+        return None
 
 
 def rebuild(e: Expr, parts: Sequence[Expr]) -> Expr:
@@ -218,27 +227,34 @@ def exact(e: Expr, x: Fraction | Expr) -> Expr:
     >>> exact(read("sqrt(z)/18 + Min(z, 1/3)").expr, Fraction(4, 9))
     10/27
     """
-    point = rational(x) if isinstance(x, Fraction | int) else x
-    memo = dict[Expr, Expr]()
+    return resolved(e, rational(x) if isinstance(x, Fraction | int) else x, sign)
+
+
+def resolved(e: Expr, x: Expr, sign_of: Callable[[Expr], int]) -> Expr:
+    """Return the formula with x in place of z, and with the branch that applies in place of every switch.
+
+    `sign_of` gives the sign of the differences that decide between branches.
+    """
+    memo = dict[Expr, Expr]({Z: x})
 
     def walk(n: Expr) -> Expr:
-        if n == Z:
-            return point
-        if free(n):
-            return n
         if n not in memo:
-            memo[n] = _step(n)
+            memo[n] = n if free(n) or (x == Z and smooth(n)) else step(n)
         return memo[n]
 
-    def _step(n: Expr) -> Expr:
+    def step(n: Expr) -> Expr:
+        if isinstance(n, sp.Piecewise):
+            for value, test in n.args:
+                if all(holds(c, sign_of(walk(difference(c)))) for c in conditions(test)):
+                    return walk(value)
+            raise Undefined("no branch of the Piecewise applies")
+        parts = [walk(part) for part in n.args]
         if isinstance(n, sp.Min | sp.Max):
-            return extreme(n.func.__name__, [walk(part) for part in n.args])
-        if not isinstance(n, sp.Piecewise):
-            return rebuild(n, [walk(part) for part in n.args])
-        for value, test in n.args:
-            if all(holds(c, sign(walk(difference(c)))) for c in conditions(test)):
-                return walk(value)
-        raise Undefined("no branch of the Piecewise applies")
+            return extreme(n.func.__name__, parts, sign_of)
+        if isinstance(n, sp.sign | sp.Abs):
+            s = sign_of(parts[0])
+            return sp.Integer(s) if isinstance(n, sp.sign) else s * parts[0]
+        return rebuild(n, parts)
 
     return walk(e)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 
@@ -65,6 +65,20 @@ def derivative(e: Expr) -> Expr:
         slope = sp.powsimp(sp.expand_mul(slope))  # sympy writes z**(1/pi)/(pi*z)
         slope = sp.collect(slope, [power for power in slope.atoms(sp.Pow) if power.base == Z])
     return slope
+
+
+def in_order(e: Expr, parts_of: Callable[[Expr], Iterable[Expr]]) -> list[tuple[Expr, tuple[int, ...]]]:
+    """Return every part of the expression once, each behind its own parts, whose places it names."""
+    places, order = dict[Expr, int](), list[tuple[Expr, tuple[int, ...]]]()
+
+    def place(n: Expr) -> int:
+        if n not in places:
+            order.append((n, tuple(place(part) for part in parts_of(n))))
+            places[n] = len(order) - 1
+        return places[n]
+
+    place(e)
+    return order
 
 
 def rational(x: Fraction | int) -> sp.Rational:

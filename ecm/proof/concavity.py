@@ -17,7 +17,7 @@ from ecm.formula import as_ball, ball_of, derivative, exact, is_zero
 from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import curvature_beside
 from ecm.proof.pieces import Piece, simplest
-from ecm.proof.rules import known
+from ecm.proof.rules import known_between
 from ecm.proof.taylor import bounds
 from ecm.proof.witness import convex_triple, reject_convex
 
@@ -44,10 +44,11 @@ class Evidence:
 def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
     """Return evidence that the piece is concave; raises NotAnECM with a witness for `whole`, or Undecided."""
     lo, hi = piece.left.lo, piece.right.hi
-    if _by_rules(piece.expr, lo, hi):
+    shape = known_between(piece.expr, lo, hi)
+    if shape is not None and shape.concave:
         return Evidence(rules=True)
     second = derivative(derivative(piece.expr))
-    if _defined(piece.expr, lo, hi) and is_zero(second):
+    if shape is not None and _may_vanish(second, (lo + hi) / 2) and is_zero(second):
         return Evidence(rules=False, cells=1)
     cells = ends = 0
     queue = deque([(lo, hi, 0)])
@@ -55,7 +56,7 @@ def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
         deadline.check(f"the proof of concavity between {piece.left} and {piece.right}")
         a, b, depth = queue.popleft()
         cells += 1
-        if _by_rules(piece.expr, a, b) or _by_bounds(piece.expr, second, a, b):
+        if _by_bounds(piece.expr, second, a, b):
             continue
         middle = _split(piece.expr, a, b, (a == lo and depth > 1, b == hi and depth > 1))
         _refute_at(whole, second, middle, b - a, (lo, hi))
@@ -68,20 +69,11 @@ def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
     return Evidence(rules=False, cells=cells, ends=ends)
 
 
-def _by_rules(e: Expr, a: Fraction, b: Fraction) -> bool:
+def _may_vanish(e: Expr, x: Fraction) -> bool:
     try:
-        return known(e, as_ball(a), as_ball(b)).concave
+        return bool(ball_of(e, as_ball(x)).contains(0))
     except Undefined:
-        return False
-
-
-def _defined(e: Expr, a: Fraction, b: Fraction) -> bool:
-    """Return whether bounds show that g is real, and so smooth, on the whole open cell."""
-    try:
-        known(e, as_ball(a), as_ball(b))
-    except Undefined:
-        return False
-    return True
+        return True
 
 
 def _split(e: Expr, a: Fraction, b: Fraction, outer: tuple[bool, bool]) -> Fraction:
@@ -107,15 +99,12 @@ def _regular(e: Expr, x: Fraction) -> bool:
 
 
 def _by_bounds(e: Expr, second: Expr, a: Fraction, b: Fraction) -> bool:
-    """Decide whether g'' <= 0 on the open cell, by its range or by Taylor's theorem around the middle."""
-    if not _defined(e, a, b):
+    """Decide whether g is concave on the open cell: by rules, or g'' <= 0 by its range or by Taylor's theorem."""
+    shape = known_between(e, a, b)
+    if shape is None:  # g may fail to be real, and so smooth
         return False
-    try:
-        if known(second, as_ball(a), as_ball(b)).hi <= 0:
-            return True
-    except Undefined:
-        pass
-    return bool(bounds(e, a, b, curvature=True) <= 0)
+    bend = known_between(second, a, b)
+    return shape.concave or (bend is not None and bend.hi <= 0) or bool(bounds(e, a, b, curvature=True) <= 0)
 
 
 def _by_expansion(e: Expr, second: Expr, cell: tuple[Fraction, Fraction], outer: tuple[bool, bool], depth: int) -> bool:

@@ -40,7 +40,7 @@ from ecm.formula import (
 )
 from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import sign_beside
-from ecm.proof.rules import known
+from ecm.proof.rules import known_between
 from ecm.proof.taylor import bounds
 
 MAX_SPLITS = 200
@@ -170,9 +170,7 @@ def _resolved(e: Expr, a: Point, b: Point, deadline: Deadline) -> Iterator[Piece
                 yield Piece(lo, hi, rebuild(e, parts))
 
 
-def _together(
-    exprs: tuple[Expr, ...], a: Point, b: Point, deadline: Deadline
-) -> Iterator[tuple[Point, Point, tuple[Expr, ...]]]:
+def _together(exprs: tuple[Expr, ...], a: Point, b: Point, deadline: Deadline) -> Iterator[Together]:
     """Yield cells on which all the formulas are smooth."""
     if not exprs:
         yield a, b, ()
@@ -278,12 +276,9 @@ def _isolated(e: Expr, a: Point, b: Point, deadline: Deadline) -> list[Signed]:
 
 def _one_sign(e: Expr, lo: Fraction, hi: Fraction) -> int | None:
     """Return the sign on all of the open interval, if bounds or an expansion at one of its ends show it."""
-    try:
-        shape = known(e, as_ball(lo), as_ball(hi))
-        if shape.positive or shape.negative:
-            return 1 if shape.positive else -1
-    except Undefined:
-        pass
+    shape = known_between(e, lo, hi)
+    if shape is not None and (shape.positive or shape.negative):
+        return 1 if shape.positive else -1
     found = bounds(e, lo, hi)
     if found > 0 or found < 0:
         return 1 if found > 0 else -1
@@ -308,8 +303,8 @@ def _clear(e: Expr, x: Fraction) -> bool:
 def _monotone(e: Expr, lo: Fraction, hi: Fraction) -> bool:
     """Return whether the formula is strictly monotone on the interval and defined at its ends."""
     try:
-        slope = known(derivative(e), as_ball(lo), as_ball(hi))
-        return (slope.positive or slope.negative) and all(_finite(e, x) for x in (lo, hi))
+        slope = known_between(derivative(e), lo, hi)
+        return slope is not None and (slope.positive or slope.negative) and _finite(e, lo) and _finite(e, hi)
     except (Undefined, ExpressionError):
         return False
 

@@ -60,17 +60,11 @@ def reject_undefined(e: Expr | str, x: Fraction, reason: str, where: str = "[0, 
 def convex_triple(e: Expr, points: Triple) -> bool:
     """Return whether the middle value lies strictly below the chord."""
     x, y, w = points
-    for bits in (128, 512, 2048):
-        with precision(bits):
-            a, b, c = (value_at(e, p) for p in points)
-            if a is None or b is None or c is None:
-                return False
-            gap = (c - b) * as_ball(y - x) - (b - a) * as_ball(w - y)
-            if gap > 0:
-                return True
-            if gap <= 0:
-                return False
-    return False
+    with precision(2048):
+        a, b, c = (value_at(e, p) for p in points)
+        if a is None or b is None or c is None:
+            return False
+        return bool((c - b) * as_ball(y - x) > (b - a) * as_ball(w - y))
 
 
 def reject_convex(e: Expr, points: Triple) -> NotAnECM:
