@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecm.allocation import Outcomes
-from ecm.arrays import Floats, Ints
+from ecm.arrays import Floats, Ints, Shorts
 
 if TYPE_CHECKING:
     from smoothing.scheme import Scheme
 
-Shorts = NDArray[np.int32]
 
 _CELLS = 1 << 18  # entries of the arrays of one chunk of features: they should stay in the cache
 _FINE, _STEP = 512, 1.01
