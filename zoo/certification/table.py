@@ -21,6 +21,7 @@ from smoothing.scheme import cost_scale
 from zoo.certification.certification import Row
 from zoo.certification.unit import Unit
 from zoo.errors import ModelError
+from zoo.files import complete_lines
 
 if TYPE_CHECKING:
     from smoothing import Scheme
@@ -118,13 +119,7 @@ class Table:
     def read(self) -> dict[int, Row]:
         """Return the complete rows on disk by image index; {} if there is no table or one with other columns. Tables of
         a plurality that an older version wrote, without a column for the rule, are read too."""
-        try:
-            text = self.path.read_text(encoding="ascii")
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f"{self.path} cannot be read ({error}): delete it and certify again") from error
-        header, *lines = text[: text.rfind("\n") + 1].splitlines() or [""]
+        header, *lines = complete_lines(self.path, again="delete it and certify again") or [""]
         if header not in (self._header, self._older):
             return {}
         try:
