@@ -64,7 +64,7 @@ def solve(tube: Tube, solver: str, seconds: float) -> Splits:
 def run(tube: Tube, solver: str, seconds: float) -> Answer:
     """Minimise e = B eps over integers n_1 >= ... >= n_q >= 0 and N(k) = N(k-1) + n_k with B g - e <= N <= floor(B g).
 
-    Three entries a row; the form in the weights themselves has q of them and is far harder for the same solvers.
+    Three entries per row; the form in the weights themselves has q of them and is far harder for the same solvers.
     """
     import mip
 

@@ -195,7 +195,7 @@ def piecewise(branches: Iterable[tuple[Expr, sp.Basic]]) -> Expr:
     return sp.Basic.__new__(Piecewise, *(sp.Basic.__new__(ExprCondPair, *pair) for pair in kept))
 
 
-class Piecewise(sp.Piecewise):
+class Piecewise(sp.Piecewise):  # type: ignore[misc]
     """Branches as they are written: sympy would rewrite conditions that hold a Piecewise themselves.
 
     It does so when it makes one, which `piecewise` avoids, and when it raises one to a power.

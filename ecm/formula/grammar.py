@@ -236,7 +236,7 @@ class Reader:
         return apply(name, x)
 
     def piecewise(self, branches: Iterable[tuple[ast.expr, ast.expr]]) -> Expr:
-        """From (expression, condition) pairs that are yet to be built; each needs its own values only."""
+        """Return the Piecewise of (expression, condition) pairs; what each of them needs is noted apart."""
         built = []
         for value, test in branches:
             outside = self.noted

@@ -221,6 +221,7 @@ def _kink(g: Expr, left: Piece, right: Piece, jumpy: bool) -> None:
 
 def _increasing(g: Expr, last: Expr) -> Condition:
     """Prove that a concave g is increasing: g'(1-) >= 0 is all that is needed."""
+    s: int | None
     try:
         slope = exact(derivative(last), ONE)
         s, detail = sign(slope), f"g'(1) = {brief(slope)}"

@@ -134,7 +134,9 @@ def finalists(counts: Sequence[int]) -> list[int]:
 def certify_runoff(
     counts: ArrayLike, pairs: ArrayLike, scheme: Scheme, threat: Threat = "features", unsure: int = 0
 ) -> Certificate:
-    """From the first-round counts and the preferences P[a, b] = how many samples surely rank a above b, by weight.
+    """Return the certificate from the first-round counts and the preferences.
+
+    P[a, b] is the number of samples that surely rank a above b, by weight.
 
     Fewer than M changed samples keep the winner, and at most floor(B d) change: the open ball of radius M/B. The
     `unsure` votes, and the samples that rank two classes neither way surely, B - P[a, b] - P[b, a], count against the

@@ -255,7 +255,7 @@ class Scheme:
 
     @cached_property
     def combs(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Of every sample of the `global` coupling: width (levels), phase, id of the width's first outcome, weight."""
+        """Width (levels), phase, first outcome of the width, and weight of every sample of the `global` coupling."""
         assert self.design.weights is not None
         allocation = {j: w for j, w in sorted(self.design.weights[0].items()) if w}
         columns, first = [], 0

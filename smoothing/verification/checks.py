@@ -50,7 +50,7 @@ def ends(gaps: Ints, q: int) -> tuple[Ints, Ints]:
 
 
 def _defined(design: Design) -> list[tuple[Ints, Ints]]:
-    """For every component the ends [finite + 1, q + 1] of every outcome and level; the last row has no divider."""
+    """Return the ends [finite + 1, q + 1] of every outcome and level by component; the last row has no divider."""
     tables = []
     for part in design.outcomes:
         rows = [ends(row, design.q) for row in (*part.rows(), np.zeros(0, dtype=np.int64))]

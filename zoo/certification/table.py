@@ -1,4 +1,4 @@
-"""The table of a run on disk: tab separated, one image a row, flushed row by row.
+"""The table of a run on disk: tab separated, one image per row, flushed row by row.
 
 It begins with the columns `idx label predict radius correct time` that plotting scripts of the field read. `radius` is
 rounded down to a double that the ball still covers, so `radius >= r` never counts an image that is not certified at r.
