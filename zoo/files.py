@@ -18,7 +18,7 @@ from torch import Tensor
 from ecm.errors import ECMError
 from ecm.files import locked, replace_file
 from ecm.jsontext import read_json
-from zoo.errors import CheckpointError, ModelError
+from zoo.errors import CheckpointError
 
 FORMAT = "ecm-checkpoint-1"
 _ADVICE = "delete it to start the run again (resume=False, --no-resume, does the same)"
@@ -54,30 +54,6 @@ def write_atomically(path: Path, content: bytes) -> None:
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write a JSON file of a run in one step."""
     write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
-
-
-def read_description(path: Path, form: str, *, missing: str, again: str) -> dict[str, Any]:
-    """Return the JSON file that describes a run; raises ModelError with `missing`, or with what to do `again`."""
-    try:
-        about: dict[str, Any] = read_json(path.read_bytes())
-    except FileNotFoundError:
-        raise ModelError(f"{path.parent} {missing}") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path} cannot be read ({error}): {again}") from error
-    if not isinstance(about, dict) or about.get("format") != form:
-        raise ModelError(f"{path} is not of the format {form}: {again}")
-    return about
-
-
-def complete_lines(path: Path, *, again: str) -> list[str]:
-    """Return the lines of a table without a half-written last one; none if there is no file."""
-    try:
-        text = path.read_text(encoding="ascii")
-    except FileNotFoundError:
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"{path} cannot be read ({error}): {again}") from error
-    return text[: text.rfind("\n") + 1].splitlines()
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:

@@ -36,9 +36,9 @@ from zoo.certification import (
 from zoo.data import Dataset, key_seed
 from zoo.distributed import workers
 from zoo.errors import CertifyError, ModelError
-from zoo.files import alone, read_description, write_atomically, write_json
+from zoo.files import alone, write_atomically, write_json
 from zoo.folder import ABOUT as CERTIFIED
-from zoo.folder import ATTACK_ABOUT, ATTACK_TABLE, CARD, SCHEME
+from zoo.folder import ATTACK_ABOUT, ATTACK_TABLE, CARD, SCHEME, read_description
 from zoo.models import Model, load, read_scheme, require_unchanged
 
 FORMAT = "ecm-attack-1"

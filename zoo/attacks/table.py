@@ -16,7 +16,7 @@ from ecm.files import replace_file
 from zoo.attacks.result import Attacked, above
 from zoo.certification import Unit, ball_text, read_ball
 from zoo.errors import ModelError
-from zoo.files import complete_lines
+from zoo.folder import complete_lines
 
 if TYPE_CHECKING:
     from smoothing import Scheme

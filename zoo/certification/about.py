@@ -14,8 +14,8 @@ from zoo.certification.table import MEANING
 from zoo.certification.unit import Unit
 from zoo.data import Dataset
 from zoo.errors import ModelError
-from zoo.files import read_description, write_json
-from zoo.folder import ABOUT
+from zoo.files import write_json
+from zoo.folder import ABOUT, read_description
 from zoo.models import Model
 
 FORMAT = "ecm-certification-1"

@@ -21,7 +21,7 @@ from smoothing.scheme import cost_scale
 from zoo.certification.certification import Row
 from zoo.certification.unit import Unit
 from zoo.errors import ModelError
-from zoo.files import complete_lines
+from zoo.folder import complete_lines
 
 if TYPE_CHECKING:
     from smoothing import Scheme

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ModelError
-from zoo.files import read_description
-from zoo.folder import CARD
+from zoo.folder import CARD, read_description
 from zoo.names import closest, spelled
 
 FORMAT = "ecm-model-1"
