@@ -24,7 +24,6 @@ from ecm.formula.expression import (
     conditions,
     difference,
     free,
-    guard,
     holds,
     number_bits,
     rational,
@@ -32,24 +31,29 @@ from ecm.formula.expression import (
 )
 from ecm.formula.functions import FUNCTIONS
 
+_TOO_LONG = f"a constant in the formula needs more than {MAX_BITS} bits"
+
 
 def add(terms: Iterable[Expr]) -> Expr:
     """Return the sum."""
-    parts = list(terms)
-    guard(term.as_coeff_Mul()[0] for term in parts)
-    return _checked(sp.Add(*parts))
+    return _joined(sp.Add, list(terms))
 
 
 def multiply(factors: Iterable[Expr]) -> Expr:
     """Return the product."""
-    parts = list(factors)
-    guard(factor.as_coeff_Mul()[0] for factor in parts)
-    return _checked(sp.Mul(*parts))
+    return _joined(sp.Mul, list(factors))
+
+
+def _joined(kind: type[Expr], parts: list[Expr]) -> Expr:
+    """Return the sum or product; raises ExpressionError before numbers are put together that would make a huge one."""
+    if sum(number_bits(part.as_coeff_Mul()[0]) for part in parts) > 16 * MAX_BITS:
+        raise ExpressionError(_TOO_LONG)
+    return _checked(kind(*parts))
 
 
 def _checked(e: Expr) -> Expr:
     if number_bits(e.as_coeff_Mul()[0]) > MAX_BITS or (e.is_Add and number_bits(e.as_coeff_Add()[0]) > MAX_BITS):
-        raise ExpressionError(f"a constant in the formula needs more than {MAX_BITS} bits")
+        raise ExpressionError(_TOO_LONG)
     return e
 
 
@@ -60,9 +64,6 @@ def power(base: Expr, exponent: Expr) -> Expr:
             raise ExpressionError("z stands in the base and in the exponent of a power; use exp and log instead")
         return apply("exp", multiply((exponent, apply("log", base))))
     if exponent.is_Rational:
-        if abs(exponent) > MAX_EXPONENT:
-            shown = f" {exponent}" if exponent.q == 1 and number_bits(exponent) < 100 else ""
-            raise ExpressionError(f"the exponent{shown} is too large; at most {MAX_EXPONENT}")
         _refuse_huge_power(base, exponent)
     if free(base) and not (exponent.is_Integer and exponent >= 0):
         _require_real_power(base, exponent)
@@ -73,6 +74,8 @@ def power(base: Expr, exponent: Expr) -> Expr:
 
 def _refuse_huge_power(base: Expr, exponent: sp.Rational) -> None:
     """Raises ExpressionError where sympy would write out a number that is too long."""
+    if abs(exponent) > MAX_EXPONENT:
+        raise ExpressionError(f"the exponent {brief(exponent)} is too large; at most {MAX_EXPONENT}")
     for factor in sp.Mul.make_args(base):
         number, inner = factor.as_base_exp()
         if not (number.is_Rational and inner.is_Rational) or abs(number) in (0, 1):
@@ -112,8 +115,6 @@ def apply(name: str, x: Expr) -> Expr:
     if name == "exp":
         for term in sp.Add.make_args(x):  # exp(10**9*log(2)) would be written out
             number, rest = term.as_coeff_Mul()
-            if isinstance(rest, sp.log) and abs(number) > MAX_EXPONENT:
-                raise ExpressionError(f"the exponent {brief(number)} is too large; at most {MAX_EXPONENT}")
             if isinstance(rest, sp.log):
                 _refuse_huge_power(rest.args[0], number)
     return _checked(FUNCTIONS[name].sympy(x))

@@ -9,7 +9,7 @@ from functools import lru_cache
 import sympy as sp
 from sympy import Expr
 
-from ecm.errors import ExpressionError, Undecided
+from ecm.errors import Undecided
 
 Z = sp.Symbol("z", nonnegative=True)
 """The distance of two values of a feature, in [0, 1]."""
@@ -121,9 +121,3 @@ def strict(comparison: sp.Basic) -> bool:
 def holds(comparison: sp.Basic, sign: int) -> bool:
     """Return whether the comparison holds where its difference has this sign."""
     return sign < 0 or (sign == 0 and not strict(comparison))
-
-
-def guard(numbers: Iterable[sp.Rational]) -> None:
-    """Raises ExpressionError before numbers are put together that would make a huge one."""
-    if sum(map(number_bits, numbers)) > 16 * MAX_BITS:
-        raise ExpressionError(f"a constant in the formula needs more than {MAX_BITS} bits")
