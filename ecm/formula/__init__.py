@@ -5,7 +5,7 @@ ball arithmetic, `exact` gives exact constants and `sign` decides theirs, `float
 The functions that a formula may use stand in `functions`, one file each, with their rules.
 """
 
-from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, power, precision, series_of, short
+from ecm.formula.balls import Value, as_ball, ball_at, ball_of, constant_ball, power, precision, series_of, short
 from ecm.formula.building import add, exact, extremum, moved, multiply, point_ball, rebuild, resolved, sign_at
 from ecm.formula.building import power as raised
 from ecm.formula.constants import PRECISIONS, brief, is_zero, sign
@@ -45,6 +45,7 @@ __all__ = [
     "Z",
     "add",
     "as_ball",
+    "ball_at",
     "ball_of",
     "brief",
     "clip",

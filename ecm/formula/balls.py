@@ -61,6 +61,17 @@ def ball_of(e: Expr, x: arb) -> Value:
     return _program(e)(x)
 
 
+def ball_at(e: Expr, x: Fraction) -> Value:
+    """Return an enclosure of the formula at the fraction x; nan where it has no real value there.
+
+    No comparison holds for nan, and it may be any number.
+    """
+    try:
+        return ball_of(e, as_ball(x))
+    except Undefined:
+        return arb.nan()
+
+
 def constant_ball(e: Expr) -> Value:
     """Return an enclosure of a formula without z."""
     return _program(e)(arb(0))

@@ -15,7 +15,7 @@ from sympy import Expr
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from ecm.errors import ExpressionError, Undecided, Undefined
-from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, ctx_bits, precision
+from ecm.formula.balls import Value, as_ball, ball_at, ball_of, constant_ball, ctx_bits, precision
 from ecm.formula.constants import brief, sign
 from ecm.formula.expression import (
     MAX_BITS,
@@ -263,12 +263,9 @@ def resolved(e: Expr, x: Expr, sign_of: Callable[[Expr], int]) -> Expr:
 def point_ball(e: Expr, x: Fraction) -> Value:
     """Return an enclosure of the formula at the fraction x; the exact value is taken where balls alone see too
     little."""
-    try:
-        found = ball_of(e, as_ball(x))
-        if found.is_finite() and (smooth(e) or found.rad() < arb(2) ** (-ctx_bits() // 2)):
-            return found
-    except Undefined:
-        pass
+    found = ball_at(e, x)
+    if found.is_finite() and (smooth(e) or found.rad() < arb(2) ** (-ctx_bits() // 2)):
+        return found
     return constant_ball(exact(e, x))
 
 

@@ -13,13 +13,13 @@ import attrs
 from sympy import Expr
 
 from ecm.errors import ExpressionError, Undecided, Undefined
-from ecm.formula import as_ball, ball_of, derivative, exact, is_zero
+from ecm.formula import ball_at, derivative, exact, is_zero
 from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import curvature_beside
 from ecm.proof.pieces import Piece, simplest
 from ecm.proof.rules import known_between
 from ecm.proof.taylor import bounds
-from ecm.proof.witness import convex_triple, reject_convex
+from ecm.proof.witness import refute_beside
 
 MAX_CELLS = 20_000
 MAX_DEPTH = 64
@@ -48,7 +48,7 @@ def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
     if shape is not None and shape.concave:
         return Evidence(rules=True)
     second = derivative(derivative(piece.expr))
-    if shape is not None and _may_vanish(second, (lo + hi) / 2) and is_zero(second):
+    if shape is not None and ball_at(second, (lo + hi) / 2).contains(0) and is_zero(second):
         return Evidence(rules=False, cells=1)
     cells = ends = 0
     queue = deque([(lo, hi, 0)])
@@ -59,7 +59,8 @@ def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
         if _by_bounds(piece.expr, second, a, b):
             continue
         middle = _split(piece.expr, a, b, (a == lo and depth > 1, b == hi and depth > 1))
-        _refute_at(whole, second, middle, b - a, (lo, hi))
+        if ball_at(second, middle) > 0:
+            refute_beside(whole, middle, b - a)
         if _by_expansion(piece.expr, second, (a, b), (a == lo, b == hi), depth):
             ends += 1
             continue
@@ -67,13 +68,6 @@ def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
             raise Undecided(f"the sign of g'' near z = {float(middle):.9g} is not settled by bounds")
         queue += [(a, middle, depth + 1), (middle, b, depth + 1)]
     return Evidence(rules=False, cells=cells, ends=ends)
-
-
-def _may_vanish(e: Expr, x: Fraction) -> bool:
-    try:
-        return bool(ball_of(e, as_ball(x)).contains(0))
-    except Undefined:
-        return True
 
 
 def _split(e: Expr, a: Fraction, b: Fraction, outer: tuple[bool, bool]) -> Fraction:
@@ -84,18 +78,10 @@ def _split(e: Expr, a: Fraction, b: Fraction, outer: tuple[bool, bool]) -> Fract
     else:
         ends = [(3 * a + b) / 4, (a + 3 * b) / 4]
     for middle in (simplest(ends[0], ends[1]), (4 * a + 3 * b) / 7):
-        if _regular(e, middle):
+        # cells are open, so g must be continuously differentiable at the points between them
+        if ball_at(e, middle).is_finite() and ball_at(derivative(e), middle).is_finite():
             return middle
     raise Undecided(f"g has no known slope near z = {float(a + b) / 2:.9g}")
-
-
-def _regular(e: Expr, x: Fraction) -> bool:
-    """Return whether g is continuously differentiable at x: cells are open, so the points between them are looked at
-    too."""
-    try:
-        return bool(ball_of(e, as_ball(x)).is_finite() and ball_of(derivative(e), as_ball(x)).is_finite())
-    except Undefined:
-        return False
 
 
 def _by_bounds(e: Expr, second: Expr, a: Fraction, b: Fraction) -> bool:
@@ -113,32 +99,16 @@ def _by_expansion(e: Expr, second: Expr, cell: tuple[Fraction, Fraction], outer:
     for end, side, is_outer in ((a, 1, outer[0]), (b, -1, outer[1])):
         if not (is_outer or (depth >= 10 and depth % 5 == 0)):
             continue
-        flat = False
+        bend = ball_at(second, end)
+        if bend < 0:
+            continue
         try:
-            bend = ball_of(second, as_ball(end))
-            if bend < 0:
-                continue
             flat = bool(bend.is_finite()) and is_zero(exact(second, end))
         except (Undefined, Undecided, ExpressionError):
-            pass
+            flat = False
         try:
             if curvature_beside(e, end, side, b - a, flat) <= 0:
                 return True
         except (Undefined, ExpressionError):
             continue
     return False
-
-
-def _refute_at(whole: Expr, second: Expr, x: Fraction, width: Fraction, ends: tuple[Fraction, Fraction]) -> None:
-    """Raises NotAnECM if g''(x) > 0, with three points around x."""
-    try:
-        if not ball_of(second, as_ball(x)) > 0:
-            return
-    except Undefined:
-        return
-    h = min(width, x - ends[0], ends[1] - x)
-    for _ in range(60):
-        h /= 2
-        points = (x - h, x, x + h)
-        if convex_triple(whole, points):
-            raise reject_convex(whole, points)

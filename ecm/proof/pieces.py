@@ -19,6 +19,7 @@ from ecm.formula import (
     Value,
     Z,
     as_ball,
+    ball_at,
     ball_of,
     clip,
     conditions,
@@ -283,21 +284,13 @@ def _one_sign(e: Expr, lo: Fraction, hi: Fraction) -> int | None:
     if found > 0 or found < 0:
         return 1 if found > 0 else -1
     for end, side in ((lo, 1), (hi, -1)):
+        if not ball_at(e, end).contains(0):  # elsewhere smaller intervals do
+            continue
         try:
-            if not _clear(e, end):  # elsewhere smaller intervals do
-                return sign_beside(e, end, side, hi - lo)
+            return sign_beside(e, end, side, hi - lo)
         except (Undefined, ExpressionError):
             continue
     return None
-
-
-def _clear(e: Expr, x: Fraction) -> bool:
-    """Return whether balls show that the formula is not 0 at x."""
-    try:
-        found = ball_of(e, as_ball(x))
-    except Undefined:
-        return False
-    return bool(found > 0 or found < 0)
 
 
 def _monotone(e: Expr, lo: Fraction, hi: Fraction) -> bool:
@@ -310,7 +303,7 @@ def _monotone(e: Expr, lo: Fraction, hi: Fraction) -> bool:
 
 
 def _finite(e: Expr, x: Fraction) -> bool:
-    return bool(ball_of(e, as_ball(x)).is_finite()) or exact(e, x).is_finite is not False
+    return bool(ball_at(e, x).is_finite()) or exact(e, x).is_finite is not False
 
 
 def _polished(e: Expr, lo: Fraction, hi: Fraction) -> Point:
