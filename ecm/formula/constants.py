@@ -8,7 +8,7 @@ guessed.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import prod
+from math import comb, prod
 
 import sympy as sp
 from flint import arb, fmpz
@@ -22,7 +22,7 @@ from ecm.formula.printing import clip, text_of
 PRECISIONS = (64, 192, 640, 2048, 8192)
 """The bits of the balls that are tried one after the other."""
 
-_MAX_TERMS = 400
+_MAX_TERMS = 1000
 _MAX_SIZE = 200
 _MAX_FACTORED = 120
 """Integers with more bits than this are not factored."""
@@ -96,6 +96,7 @@ def _terms(e: Expr) -> tuple[int, int]:
     if e.is_Mul:
         return prod(a for a, _ in parts), prod(b for _, b in parts)
     if e.is_Pow and e.exp.is_Rational:
-        top, bottom = (n ** min(abs(int(e.exp)) + 1, _MAX_TERMS) for n in parts[0])
+        k = min(abs(int(e.exp)), _MAX_TERMS)
+        top, bottom = (comb(n + k - 1, k) for n in parts[0])
         return (top, bottom) if e.exp > 0 else (bottom, top)
     return max([1, *(max(part) for part in parts)]), 1

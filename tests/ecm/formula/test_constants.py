@@ -46,6 +46,8 @@ ZEROS = [
     "atan(sqrt(3)) - pi/3",
     "asinh(1) - log(1 + sqrt(2))",
     "2*sin(pi/3)/sqrt(3) - 1",
+    "1 - (1 - 2)/(1 + sqrt(2)) - sqrt(2)",
+    "1/(sqrt(2) + 1) + 1/(sqrt(3) + sqrt(2)) + 1/(2 + sqrt(3)) - 1",
 ]
 
 
