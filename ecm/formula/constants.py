@@ -71,7 +71,12 @@ def is_zero(e: Expr) -> bool:
     """Return whether sympy's normal form proves that a constant with a finite ball is zero (False: not shown)."""
     if size(e) > _MAX_SIZE:
         return False
-    e = e.replace(sp.tanh, lambda x: 1 - 2 / (sp.exp(2 * x) + 1)).replace(sp.log, _in_primes)
+    by_exp = e.replace(sp.tanh, lambda x: 1 - 2 / (sp.exp(2 * x) + 1))
+    return any(_cancels(form.replace(sp.log, _in_primes)) for form in (e, by_exp))
+
+
+def _cancels(e: Expr) -> bool:
+    """Return whether nothing is left of the numerator when everything is multiplied out."""
     if max(_terms(e)) > _MAX_TERMS:
         return False
     if any(p.exp == sp.S.Half and p.base.is_Add for p in e.atoms(sp.Pow)):
