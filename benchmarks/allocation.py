@@ -21,7 +21,7 @@ Made = Callable[[], Allocation]
 
 
 def dense(profile: Profile, budget: int, q: int, solver: str, seconds: float) -> Allocation:
-    """The program in the weights themselves, q entries a row (the form of the paper), with a time limit."""
+    """The program in the weights themselves, q entries per row (the form of the paper), with a time limit."""
     tube = Tube.of(profile, budget, q)
     model = mip.Model(sense=mip.MINIMIZE, solver_name=solver)
     model.verbose = 0

@@ -29,7 +29,7 @@ def measure(quick: bool) -> dict[str, Any]:
         paper = ECM.lp("1/2", ALPHA).design(1000 * ALPHA, kind="periodic")
         schemes |= {
             "the paper's budget": Scheme(paper, model.scheme.shape),
-            "the same, one offset a pixel": Scheme(paper, model.scheme.shape, pixel=True),
+            "the same, one offset per pixel": Scheme(paper, model.scheme.shape, pixel=True),
         }
     rng = np.random.default_rng(0)
     rows = []

@@ -9,12 +9,11 @@ from typing import Any
 
 from benchmarks._measure import once
 from benchmarks._text import duration, joined, short, table
+from benchmarks.optimum import budget_bound, optimal_outcomes
 from ecm import ECM
 from ecm.design import construct, smallest_budget
-from ecm.design.budget import budget_bound
 from ecm.design.greedy_start import worst_gap
 from ecm.design.lower_bound import least_gap
-from ecm.design.optimum import optimal_outcomes
 
 ROOTS = ("z**0.5", "z**(1/3)")
 PAPER_BUDGET, PAPER_EPS = 1000, 0.02  # a unit of alpha, for ROOTS

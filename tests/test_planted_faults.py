@@ -147,7 +147,9 @@ def allocation_too_large(patch: Patch) -> None:
 
     def more(found: Allocation, *_: Any) -> Allocation:
         weights = found.weights | {found.q: found.weights.get(found.q, 0) + 1}
-        return Allocation(found.profile, weights, found.q, found.budget, optimality=found.optimality)
+        return Allocation(
+            found.profile, weights, found.q, found.budget, optimality=found.optimality, proved=found.proved
+        )
 
     patch.setattr(ecm.allocation.allocation, "verify_allocation", splits_unchecked)
     changed(patch, ecm.elementwise, "allocate", more)

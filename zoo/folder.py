@@ -1,6 +1,12 @@
-"""The files in the folder of a run, by name, and what each holds."""
+"""The files in the folder of a run: their names, what each holds, and how descriptions and tables are read."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ecm.jsontext import read_json
+from zoo.errors import ModelError
 
 WEIGHTS = "model.safetensors"  # weights and normalisation of the base classifier, or an archive of an estimator
 OLD_WEIGHTS = "weights.safetensors"  # the same in folders of earlier versions, which are still read
@@ -20,3 +26,27 @@ PAGE = "report.html"  # the page about the run
 FIGURES = "figures"  # a folder: the pictures of the page
 PLAN = "plan.json"  # what an experiment was planned to cost here
 FACTS, CHECKER = "facts.json", "checker.py"  # beside exported certificates
+
+
+def read_description(path: Path, form: str, *, missing: str, again: str) -> dict[str, Any]:
+    """Return the JSON file that describes a run; raises ModelError with `missing`, or with what to do `again`."""
+    try:
+        about: dict[str, Any] = read_json(path.read_bytes())
+    except FileNotFoundError:
+        raise ModelError(f"{path.parent} {missing}") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read ({error}): {again}") from error
+    if not isinstance(about, dict) or about.get("format") != form:
+        raise ModelError(f"{path} is not of the format {form}: {again}")
+    return about
+
+
+def complete_lines(path: Path, *, again: str) -> list[str]:
+    """Return the lines of a table without a half-written last one; none if there is no file."""
+    try:
+        text = path.read_text(encoding="ascii")
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path} cannot be read ({error}): {again}") from error
+    return text[: text.rfind("\n") + 1].splitlines()

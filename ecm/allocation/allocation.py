@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 import numpy as np
 
-from ecm.allocation.caps import Tube, as_epsilon, check_size
+from ecm.allocation.caps import Splits, Tube, as_epsilon, check_size
 from ecm.allocation.outcomes import Outcomes
 from ecm.arrays import Ints
 from ecm.errors import AllocationError
@@ -87,8 +87,9 @@ def _pairs(weights: Weights) -> tuple[tuple[int, int], ...]:
 class Allocation:
     """Weights of the bin widths in a list of `budget` outcomes for one g; verified when made, so none is unsound.
 
-    Widths are in levels (1..q). `optimality` says how good the weights are known to be, `method` how they were found;
-    both are remarks of whoever made the object, while soundness and eps are computed from the weights.
+    Widths are in levels (1..q). `method` says how the weights were found, `optimality` how good they are known to be,
+    and `proved` whether no others have a smaller eps. These are remarks of whoever made the object, while soundness and
+    eps are computed from the weights.
 
     >>> from ecm.metric import Profile
     >>> print(Allocation(Profile.from_expr("sqrt(z)"), {1: 1, 4: 1}, q=4, budget=6))
@@ -106,6 +107,7 @@ class Allocation:
     budget: int
     method: str = attrs.field(default="given", kw_only=True)
     optimality: str = attrs.field(default="not known to be optimal", kw_only=True)
+    proved: bool = attrs.field(default=False, kw_only=True)
     N: Ints = attrs.field(init=False, eq=False)
     """N(k) = B split(k/q), k = 0..q."""
 
@@ -115,11 +117,12 @@ class Allocation:
         object.__setattr__(self, "N", n)
 
     @classmethod
-    def from_splits(cls, profile: Profile, n: Ints, budget: int, method: str, optimality: str) -> Allocation:
+    def from_splits(cls, profile: Profile, found: Splits, budget: int, method: str) -> Allocation:
         """Return the allocation with these N(0..q); its weights are w_j = (N(j) - N(j-1)) - (N(j+1) - N(j))."""
-        weights = -np.diff(np.append(np.diff(n), 0))
+        weights = -np.diff(np.append(np.diff(found.n), 0))
         pairs = [(int(j) + 1, int(weights[j])) for j in np.flatnonzero(weights)]
-        return cls(profile, pairs, len(n) - 1, budget, method=method, optimality=optimality)
+        q, text, proved = len(found.n) - 1, found.optimality, found.proved
+        return cls(profile, pairs, q, budget, method=method, optimality=text, proved=proved)
 
     @property
     def weights(self) -> dict[int, int]:
@@ -163,6 +166,7 @@ class Allocation:
             "weights": [list(pair) for pair in self._weights],
             "method": self.method,
             "optimality": self.optimality,
+            "proved": self.proved,
         }
         return json.dumps(data, sort_keys=True)
 
@@ -179,9 +183,11 @@ class Allocation:
 
         with _FORM.reading(text) as data:
             profile, weights = data["profile"], [(j, w) for j, w in data["weights"]]
-            q, budget, method, optimality = (data[name] for name in ("q", "budget", "method", "optimality"))
-            q, budget = index(q), index(budget)
-        return cls(Profile.from_dict(profile), weights, q, budget, method=str(method), optimality=str(optimality))
+            q, budget = index(data["q"]), index(data["budget"])
+            method, optimality = str(data["method"]), str(data["optimality"])
+            proved = bool(data.get("proved", False))  # older texts do not say
+        g = Profile.from_dict(profile)
+        return cls(g, weights, q, budget, method=method, optimality=optimality, proved=proved)
 
     def __str__(self) -> str:
         rows = [(str(j), w, j * w) for j, w in self._weights] + [("inf", self.infinite, self.infinite)]
@@ -237,24 +243,24 @@ def allocate(
     tube = Tube.of(profile, budget, q)
     least = None if epsilon is None else tube.least(as_epsilon(epsilon))
     if method == "exact":
-        n, optimality = _exact(tube, least)
+        found = _exact(tube, least)
     elif method == "mip":
         from ecm.allocation.integer_program import solve
 
-        n, optimality = solve(tube, solver, seconds)
+        found = solve(tube, solver, seconds)
     elif method == "floor":
         from ecm.allocation.rounding import floor_weights
 
-        n, optimality = floor_weights(tube), "feasible, within (q^2 + q)/(2B)"
+        found = Splits(floor_weights(tube), "feasible, within (q^2 + q)/(2B)")
     elif method == "slopes":
         from ecm.allocation.rounding import rounded_slopes
 
-        n, optimality = rounded_slopes(tube), "feasible, not proved optimal"
+        found = Splits(rounded_slopes(tube), "feasible, not proved optimal")
     else:
         raise AllocationError(f"method = {method!r}: write 'exact', 'mip', 'floor' or 'slopes'")
-    allocation = Allocation.from_splits(profile, n, tube.budget, method, optimality)
-    if least is not None and bool((n < least).any()):
-        known = "the smallest possible eps is" if "optimal by" in optimality else f"method {method!r} reaches only"
+    allocation = Allocation.from_splits(profile, found, tube.budget, method)
+    if least is not None and bool((found.n < least).any()):
+        known = "the smallest possible eps is" if found.proved else f"method {method!r} reaches only"
         raise AllocationError(
             f"epsilon = {epsilon} is out of reach with a budget of {budget} at q = {q}: {known} {allocation.eps:.8g} "
             "(a larger budget need not help at once; see smallest_budget)"
@@ -262,7 +268,7 @@ def allocate(
     return allocation
 
 
-def _exact(tube: Tube, least: Ints | None) -> tuple[Ints, str]:
+def _exact(tube: Tube, least: Ints | None) -> Splits:
     """Return the optimum (`least` None or out of reach), or the smallest mean gap of all N >= `least`."""
     from ecm.allocation.dynamic_program import densest, least_key, sequence
     from ecm.allocation.rounding import rounded_slopes
@@ -271,13 +277,12 @@ def _exact(tube: Tube, least: Ints | None) -> tuple[Ints, str]:
         found = sequence(least, tube.caps)
         if found is not None:
             best = densest(least, tube.caps)
-            text = "within epsilon; the largest sum of N(k)" + (
-                " not searched (too many states)" if best is None else ""
-            )
-            return (found, text) if best is None else (best, text)
+            if best is None:
+                return Splits(found, "within epsilon; the largest sum of N(k) not searched (too many states)")
+            return Splits(best, "within epsilon; the largest sum of N(k)")
     key, found = least_key(tube, rounded_slopes(tube))
     best = densest(tube.lower(key), tube.caps)
     text = "proved optimal by the exact program; "
     if best is None:
-        return found, text + "the sum of N(k) not maximised (too many states)"
-    return best, text + "the largest sum of N(k) of all optima"
+        return Splits(found, text + "the sum of N(k) not maximised (too many states)", proved=True)
+    return Splits(best, text + "the largest sum of N(k) of all optima", proved=True)

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import inf, nextafter
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import flint
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 
 _TIE_BITS = 512  # two fractional parts that agree to this many bits are taken as equal
+
+
+class Splits(NamedTuple):
+    """N(0..q) as a method found them, what is known of how good they are, and whether they are proved optimal."""
+
+    n: Ints
+    optimality: str
+    proved: bool = False
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -68,7 +68,7 @@ def sequence(lower: Ints, upper: Ints) -> Ints | None:
 
 
 def descend(lower: Ints, upper: Ints) -> list[Ints]:
-    """For k = 1..q and N = lower[k], lower[k] + 1, ...: the smallest last increment with which N(k) = N can go on to q.
+    """Return, by k = 1..q and N = lower[k], lower[k] + 1, ..., the smallest last increment with which N can go on to q.
 
     The mirror image of `climb`: the next value is the smallest N' with N' - need(N') >= N. A level's array ends where
     nothing leads on.
@@ -87,7 +87,8 @@ def descend(lower: Ints, upper: Ints) -> list[Ints]:
 
 
 def densest(lower: Ints, upper: Ints) -> Ints | None:
-    """Of all sequences in the tube (which must hold one) that with the largest sum of N(k); None if too many cells.
+    """Return the sequence in the tube (which must hold one) with the largest sum of N(k); None if there are too many
+    cells.
 
     Cells are (k, N, last increment n) with `need <= n <= increment` from `descend` and `climb`, a handful of n for each
     N in practice, laid out flat: by k, then N, then n. The value of a cell is the largest sum up to k:

@@ -7,8 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ecm.allocation.caps import Tube
-from ecm.arrays import Ints
+from ecm.allocation.caps import Splits, Tube
 from ecm.errors import AllocationError
 
 SOLVERS = {"CBC": "CBC", "HIGHS": "HiGHS"}
@@ -26,7 +25,7 @@ class Answer:
     proved: bool
 
 
-def solve(tube: Tube, solver: str, seconds: float) -> tuple[Ints, str]:
+def solve(tube: Tube, solver: str, seconds: float) -> Splits:
     """Return N(0..q) of the solver's answer, rounded to integers and checked against the caps exactly, and what is
     proved.
 
@@ -58,14 +57,14 @@ def solve(tube: Tube, solver: str, seconds: float) -> tuple[Ints, str]:
             f"{reached / tube.budget:.8g}; write method='exact' or another solver"
         )
     if answer.proved:
-        return n, f"proved optimal by {name}"
-    return n, f"gap {(reached - answer.bound) / reached:.2%} left by {name} after {seconds:g} s"
+        return Splits(n, f"proved optimal by {name}", proved=True)
+    return Splits(n, f"gap {(reached - answer.bound) / reached:.2%} left by {name} after {seconds:g} s")
 
 
 def run(tube: Tube, solver: str, seconds: float) -> Answer:
     """Minimise e = B eps over integers n_1 >= ... >= n_q >= 0 and N(k) = N(k-1) + n_k with B g - e <= N <= floor(B g).
 
-    Three entries a row; the form in the weights themselves has q of them and is far harder for the same solvers.
+    Three entries per row; the form in the weights themselves has q of them and is far harder for the same solvers.
     """
     import mip
 

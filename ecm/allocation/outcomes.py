@@ -58,7 +58,7 @@ class Outcomes:
         if not 0 <= self.finite <= self.budget:
             raise DesignError(f"{self.finite} outcomes with dividers do not fit a budget of {self.budget}")
         if self.starts[0] != 0 or self.starts[-1] != len(self.gaps) or bool((np.diff(self.starts) < 1).any()):
-            raise DesignError("starts must rise from 0 to len(gaps), with at least one divider an outcome")
+            raise DesignError("starts must rise from 0 to len(gaps), with at least one divider per outcome")
         if len(self.gaps) and not (self.gaps.min() >= 1 and self.gaps.max() <= self.q):
             raise DesignError(f"a divider lies outside the gaps 1..{self.q}")
         inside = np.ones(len(self.gaps), dtype=bool)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecm.allocation import Outcomes
+from ecm.arrays import Shorts
 from ecm.errors import DesignError
 
-Blocks = NDArray[np.int32]
 
-
-def blocks_of(outcomes: Outcomes) -> Blocks:
+def blocks_of(outcomes: Outcomes) -> Shorts:
     """Return f[s, t] = how many outcomes have the block of levels {s..t-1}, 0 <= s < t <= q+1; infinite ones are (0,
     q+1).
 
@@ -34,7 +32,7 @@ def blocks_of(outcomes: Outcomes) -> Blocks:
     return blocks
 
 
-def splits_of(blocks: Blocks) -> NDArray[np.int32]:
+def splits_of(blocks: Shorts) -> Shorts:
     """Return c[x, y] for all 0 <= x <= y <= q: the outcomes minus those with one block over both, F(x, y) = sum_{s<=x,
     t>y} f.
 
@@ -48,7 +46,7 @@ def splits_of(blocks: Blocks) -> NDArray[np.int32]:
     return np.triu(blocks[0].sum(dtype=np.int32) - together, 1)
 
 
-def outcomes_of(blocks: Blocks, budget: int) -> Outcomes:
+def outcomes_of(blocks: Shorts, budget: int) -> Outcomes:
     """Return outcomes with these blocks (a path decomposition); raises DesignError if blocks do not meet at some level.
 
     Blocks that end at a level are continued by those that start there, short ones by short ones, so that an outcome

@@ -6,12 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
 
-from ecm.arrays import Floats, Ints
-from ecm.design.blocks import Blocks, splits_of
-
-Cells = NDArray[np.int32]
+from ecm.arrays import Floats, Ints, Shorts
+from ecm.design.blocks import splits_of
 
 UNIT = 64  # price of one violated cell
 PULL = 4  # price of the squared distance from the middle of the allowed band, in 1/UNIT
@@ -21,7 +18,7 @@ NEVER = np.int32(1 << 30)
 EMPTY = 1 << 20  # empty blocks are free: f(s, s) never runs out
 
 
-def _toeplitz(values: Ints) -> Cells:
+def _toeplitz(values: Ints) -> Shorts:
     """Return the matrix m[x, y] = values[y - x] above the diagonal and 0 elsewhere, as a view on 2q+1 numbers."""
     q = len(values) - 1
     line = np.zeros(2 * q + 1, dtype=np.int32)
@@ -44,16 +41,16 @@ class Breakout:
     All prices are integers, the noise is drawn from a frozen generator: the search is reproducible.
     """
 
-    def __init__(self, blocks: Blocks, caps: Ints, target: Floats, seed: int, enough: float = 0.0) -> None:
+    def __init__(self, blocks: Shorts, caps: Ints, target: Floats, seed: int, enough: float = 0.0) -> None:
         """Start from the blocks of a sound design; a worst gap of `enough` outcomes ends the search."""
         self.q = len(caps) - 1
         self.caps, self.target, self.enough = caps, target, enough
         self.blocks = blocks.copy()
         np.fill_diagonal(self.blocks, EMPTY)
-        self.slack: Cells = np.triu(_toeplitz(caps) - splits_of(blocks), 1)
-        self.weight: Cells = np.zeros_like(self.slack)
-        self.raised: Cells = np.zeros_like(self.slack)  # price of c + 1, cell by cell
-        self.lowered: Cells = np.zeros_like(self.slack)  # price of c - 1
+        self.slack: Shorts = np.triu(_toeplitz(caps) - splits_of(blocks), 1)
+        self.weight: Shorts = np.zeros_like(self.slack)
+        self.raised: Shorts = np.zeros_like(self.slack)  # price of c + 1, cell by cell
+        self.lowered: Shorts = np.zeros_like(self.slack)  # price of c - 1
         self.random = np.random.RandomState(seed)
         k = np.arange(1, self.q + 1)
         half = (k + 1) // 2
@@ -106,7 +103,7 @@ class Breakout:
             self.queue.pop()
         return None
 
-    def run(self, steps: int, report: Callable[[int, float], None] | None = None) -> Blocks:
+    def run(self, steps: int, report: Callable[[int, float], None] | None = None) -> Shorts:
         """Search for `steps` more steps; the best sound blocks so far."""
         end = self.steps + steps
         while self.steps < end and not self.finished:

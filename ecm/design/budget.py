@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import count
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
@@ -110,29 +109,13 @@ def _reaches_periodic(metric: ECM, budget: int, wanted: Fraction, q: int) -> boo
     return all(climb(tube.least(wanted), tube.caps) is not None for tube in tubes)
 
 
-def _may_reach(metric: ECM, budget: int, epsilon: float, q: int) -> bool:
+def may_reach(metric: ECM, budget: int, epsilon: float, q: int) -> bool:
     """Return False if provably no design of `budget` outcomes comes within epsilon of every g."""
     for profile, caps in zip(metric.components, metric.floors(budget, q), strict=True):
         target = budget * profile.values(q)
         if not feasible(caps, np.ceil(target - budget * epsilon - 1e-9).astype(np.int64)):
             return False
     return True
-
-
-def budget_bound(metric: ECM, epsilon: float, q: int = 255, limit: int | None = None) -> int:
-    """Return the smallest B that the propagation bound does not rule out: no design of fewer outcomes has eps_max <=
-    epsilon.
-
-    >>> from ecm import ECM
-    >>> budget_bound(ECM.from_expr("z"), 0.0, limit=300)
-    255
-    """
-    for budget in count(1):
-        if limit is not None and budget > limit:
-            raise DesignError(f"no budget up to {limit} can reach epsilon = {epsilon} at q = {q}: raise one of them")
-        if _may_reach(metric, budget, epsilon, q):
-            return budget
-    raise AssertionError
 
 
 def smallest_budget(
@@ -148,7 +131,7 @@ def smallest_budget(
     """Return the smallest budget whose design of that kind has eps_max <= epsilon.
 
     "periodic": proved; every smaller budget misses epsilon. "aperiodic": found, not proved; make_design with this
-    seed and effort reaches epsilon at the answer. Smaller budgets were tried, ruled out by `budget_bound`'s argument,
+    seed and effort reaches epsilon at the answer. Smaller budgets were tried, ruled out by `may_reach`,
     or passed over because the construction would have had to be 4 % better there than at a budget just below. Larger
     budgets may miss epsilon again: eps is not monotone in B.
 
@@ -171,11 +154,11 @@ def smallest_budget(
             budget += 1
     else:
         budget = 1
-        while budget <= most and not _may_reach(metric, budget, float(wanted), q):
+        while budget <= most and not may_reach(metric, budget, float(wanted), q):
             budget += 1
         while budget <= most:
             worst = (
-                worst_found(metric, budget, q, seed, effort) if _may_reach(metric, budget, float(wanted), q) else None
+                worst_found(metric, budget, q, seed, effort) if may_reach(metric, budget, float(wanted), q) else None
             )
             if worst is not None and worst <= budget * float(wanted) + 1e-9:
                 return budget

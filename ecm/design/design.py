@@ -1,4 +1,4 @@
-"""Designs: B outcomes a component, verified pair by pair in integers before the object exists."""
+"""Designs: B outcomes per component, verified pair by pair in integers before the object exists."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ ball arithmetic, `exact` gives exact constants and `sign` decides theirs, `float
 The functions that a formula may use stand in `functions`, one file each, with their rules.
 """
 
-from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, power, precision, series_of, short
-from ecm.formula.building import add, exact, extremum, moved, multiply, point_ball, rebuild, sign_at
+from ecm.formula.balls import Value, as_ball, ball_at, ball_of, constant_ball, power, precision, series_of, short
+from ecm.formula.building import add, exact, extremum, moved, multiply, point_ball, rebuild, resolved, sign_at
 from ecm.formula.building import power as raised
 from ecm.formula.constants import PRECISIONS, brief, is_zero, sign
 from ecm.formula.expression import (
@@ -18,15 +18,17 @@ from ecm.formula.expression import (
     fraction,
     free,
     holds,
+    in_order,
     rational,
     size,
     smooth,
 )
 from ecm.formula.functions import BY_CLASS
 from ecm.formula.functions.function import Shape
+from ecm.formula.grammar import MAX_DIGITS
 from ecm.formula.numeric import floats, jet
 from ecm.formula.printing import clip, text_of
-from ecm.formula.reading import MAX_DIGITS, MAX_NUMBER, Formula, read, readable
+from ecm.formula.reading import MAX_NUMBER, Formula, read, readable
 from ecm.formula.requirement import Requirement
 from ecm.formula.requirement import of_expression as requirements_of
 
@@ -43,6 +45,7 @@ __all__ = [
     "Z",
     "add",
     "as_ball",
+    "ball_at",
     "ball_of",
     "brief",
     "clip",
@@ -56,6 +59,7 @@ __all__ = [
     "fraction",
     "free",
     "holds",
+    "in_order",
     "is_zero",
     "jet",
     "moved",
@@ -69,6 +73,7 @@ __all__ = [
     "readable",
     "rebuild",
     "requirements_of",
+    "resolved",
     "series_of",
     "short",
     "sign",

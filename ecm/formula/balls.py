@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import sympy as sp
@@ -13,7 +14,7 @@ from flint import arb, arb_series, ctx, fmpq
 from sympy import Expr
 
 from ecm.errors import Undefined
-from ecm.formula.expression import Z, conditions, difference, strict
+from ecm.formula.expression import Z, conditions, difference, in_order, strict
 from ecm.formula.functions import BY_CLASS
 
 Value = Any
@@ -60,6 +61,17 @@ def ball_of(e: Expr, x: arb) -> Value:
     return _program(e)(x)
 
 
+def ball_at(e: Expr, x: Fraction) -> Value:
+    """Return an enclosure of the formula at the fraction x; nan where it has no real value there.
+
+    No comparison holds for nan, and it may be any number.
+    """
+    try:
+        return ball_of(e, as_ball(x))
+    except Undefined:
+        return arb.nan()
+
+
 def constant_ball(e: Expr) -> Value:
     """Return an enclosure of a formula without z."""
     return _program(e)(arb(0))
@@ -75,17 +87,7 @@ def series_of(e: Expr, x: arb_series) -> arb_series:
 @lru_cache(20_000)
 def _program(e: Expr) -> Callable[[Value], Value]:
     """Return the formula as a function of a ball or series: its parts in order, each computed once."""
-    places, steps = dict[sp.Basic, int](), list[tuple[Callable[..., Value], tuple[int, ...]]]()
-
-    def place(n: Expr) -> int:
-        if n not in places:
-            step, parts = _step(n)
-            arguments = tuple(place(part) for part in parts)
-            steps.append((step, arguments))
-            places[n] = len(steps) - 1
-        return places[n]
-
-    place(e)
+    steps = [(_step(n)[0], places) for n, places in in_order(e, lambda n: _step(n)[1])]
     if len(steps) == 1:
         return steps[0][0]
 
@@ -110,14 +112,14 @@ def _step(n: Expr) -> tuple[Callable[..., Value], tuple[Expr, ...]]:
     if n is sp.E:
         return (lambda x: arb.const_e()), ()
     if n.is_Add:
-        return _sum, n.args
+        return _SUM, n.args
     if n.is_Mul:
-        return _product, n.args
+        return _PRODUCT, n.args
     if n.is_Pow:
         exponent = n.exp
         return (lambda x, base: power(base, exponent)), (n.base,)
     if isinstance(n, sp.Min | sp.Max):
-        return (_least if isinstance(n, sp.Min) else _greatest), n.args
+        return (_LEAST if isinstance(n, sp.Min) else _GREATEST), n.args
     if isinstance(n, sp.Piecewise):
         return _piecewise(n), ()
     return _function(n)
@@ -137,28 +139,13 @@ def _function(n: Expr) -> tuple[Callable[..., Value], tuple[Expr, ...]]:
     return apply, n.args
 
 
-def _sum(x: Value, first: Value, *rest: Value) -> Value:
-    for other in rest:
-        first = first + other
-    return first
+def _folded(operation: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+    """Return how to join the parts of a node, whatever x is."""
+    return lambda x, *parts: reduce(operation, parts)
 
 
-def _product(x: Value, first: Value, *rest: Value) -> Value:
-    for other in rest:
-        first = first * other
-    return first
-
-
-def _least(x: Value, first: Value, *rest: Value) -> Value:
-    for other in rest:
-        first = first.min(other)
-    return first
-
-
-def _greatest(x: Value, first: Value, *rest: Value) -> Value:
-    for other in rest:
-        first = first.max(other)
-    return first
+_SUM, _PRODUCT = _folded(operator.add), _folded(operator.mul)
+_LEAST, _GREATEST = _folded(lambda a, b: a.min(b)), _folded(lambda a, b: a.max(b))
 
 
 def _piecewise(n: Expr) -> Callable[[Value], Value]:

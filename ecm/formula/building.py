@@ -6,7 +6,7 @@ numbers. So every size is checked before a node is made, and Min, Max, Abs, sign
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 import sympy as sp
@@ -15,7 +15,7 @@ from sympy import Expr
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from ecm.errors import ExpressionError, Undecided, Undefined
-from ecm.formula.balls import Value, as_ball, ball_of, constant_ball, ctx_bits, precision
+from ecm.formula.balls import Value, as_ball, ball_at, ball_of, constant_ball, ctx_bits, precision
 from ecm.formula.constants import brief, sign
 from ecm.formula.expression import (
     MAX_BITS,
@@ -24,7 +24,6 @@ from ecm.formula.expression import (
     conditions,
     difference,
     free,
-    guard,
     holds,
     number_bits,
     rational,
@@ -32,24 +31,29 @@ from ecm.formula.expression import (
 )
 from ecm.formula.functions import FUNCTIONS
 
+_TOO_LONG = f"a constant in the formula needs more than {MAX_BITS} bits"
+
 
 def add(terms: Iterable[Expr]) -> Expr:
     """Return the sum."""
-    parts = list(terms)
-    guard(term.as_coeff_Mul()[0] for term in parts)
-    return _checked(sp.Add(*parts))
+    return _joined(sp.Add, list(terms))
 
 
 def multiply(factors: Iterable[Expr]) -> Expr:
     """Return the product."""
-    parts = list(factors)
-    guard(factor.as_coeff_Mul()[0] for factor in parts)
-    return _checked(sp.Mul(*parts))
+    return _joined(sp.Mul, list(factors))
+
+
+def _joined(kind: type[Expr], parts: list[Expr]) -> Expr:
+    """Return the sum or product; raises ExpressionError before numbers are put together that would make a huge one."""
+    if sum(number_bits(part.as_coeff_Mul()[0]) for part in parts) > 16 * MAX_BITS:
+        raise ExpressionError(_TOO_LONG)
+    return _checked(kind(*parts))
 
 
 def _checked(e: Expr) -> Expr:
     if number_bits(e.as_coeff_Mul()[0]) > MAX_BITS or (e.is_Add and number_bits(e.as_coeff_Add()[0]) > MAX_BITS):
-        raise ExpressionError(f"a constant in the formula needs more than {MAX_BITS} bits")
+        raise ExpressionError(_TOO_LONG)
     return e
 
 
@@ -60,9 +64,6 @@ def power(base: Expr, exponent: Expr) -> Expr:
             raise ExpressionError("z stands in the base and in the exponent of a power; use exp and log instead")
         return apply("exp", multiply((exponent, apply("log", base))))
     if exponent.is_Rational:
-        if abs(exponent) > MAX_EXPONENT:
-            shown = f" {exponent}" if exponent.q == 1 and number_bits(exponent) < 100 else ""
-            raise ExpressionError(f"the exponent{shown} is too large; at most {MAX_EXPONENT}")
         _refuse_huge_power(base, exponent)
     if free(base) and not (exponent.is_Integer and exponent >= 0):
         _require_real_power(base, exponent)
@@ -73,6 +74,8 @@ def power(base: Expr, exponent: Expr) -> Expr:
 
 def _refuse_huge_power(base: Expr, exponent: sp.Rational) -> None:
     """Raises ExpressionError where sympy would write out a number that is too long."""
+    if abs(exponent) > MAX_EXPONENT:
+        raise ExpressionError(f"the exponent {brief(exponent)} is too large; at most {MAX_EXPONENT}")
     for factor in sp.Mul.make_args(base):
         number, inner = factor.as_base_exp()
         if not (number.is_Rational and inner.is_Rational) or abs(number) in (0, 1):
@@ -112,8 +115,6 @@ def apply(name: str, x: Expr) -> Expr:
     if name == "exp":
         for term in sp.Add.make_args(x):  # exp(10**9*log(2)) would be written out
             number, rest = term.as_coeff_Mul()
-            if isinstance(rest, sp.log) and abs(number) > MAX_EXPONENT:
-                raise ExpressionError(f"the exponent {brief(number)} is too large; at most {MAX_EXPONENT}")
             if isinstance(rest, sp.log):
                 _refuse_huge_power(rest.args[0], number)
     return _checked(FUNCTIONS[name].sympy(x))
@@ -147,11 +148,11 @@ def extremum(name: str, arguments: Iterable[Expr]) -> Expr:
     return moving[0] if len(moving) == 1 else kind(*moving, evaluate=False)
 
 
-def extreme(name: str, values: Sequence[Expr]) -> Expr:
-    """Return the least (Min) or greatest (Max) of constants."""
+def extreme(name: str, values: Sequence[Expr], sign_of: Callable[[Expr], int] = sign) -> Expr:
+    """Return the least (Min) or greatest (Max) of the values."""
     best = values[0]
     for value in values[1:]:
-        s = sign(value - best)
+        s = sign_of(value - best)
         if s != 0 and (s < 0) == (name == "Min"):
             best = value
     return best
@@ -192,8 +193,17 @@ def piecewise(branches: Iterable[tuple[Expr, sp.Basic]]) -> Expr:
         raise ExpressionError("no branch of the Piecewise can ever apply")
     if kept[0][1] is sp.true:
         return kept[0][0]
-    # sympy's own constructor would rewrite conditions that hold a Piecewise themselves
-    return sp.Basic.__new__(sp.Piecewise, *(sp.Basic.__new__(ExprCondPair, *pair) for pair in kept))
+    return sp.Basic.__new__(Piecewise, *(sp.Basic.__new__(ExprCondPair, *pair) for pair in kept))
+
+
+class Piecewise(sp.Piecewise):  # type: ignore[misc]
+    """Branches as they are written: sympy would rewrite conditions that hold a Piecewise themselves.
+
+    It does so when it makes one, which `piecewise` avoids, and when it raises one to a power.
+    """
+
+    def _eval_power(self, exponent: Expr) -> None:
+        return None
 
 
 def rebuild(e: Expr, parts: Sequence[Expr]) -> Expr:
@@ -218,27 +228,34 @@ def exact(e: Expr, x: Fraction | Expr) -> Expr:
     >>> exact(read("sqrt(z)/18 + Min(z, 1/3)").expr, Fraction(4, 9))
     10/27
     """
-    point = rational(x) if isinstance(x, Fraction | int) else x
-    memo = dict[Expr, Expr]()
+    return resolved(e, rational(x) if isinstance(x, Fraction | int) else x, sign)
+
+
+def resolved(e: Expr, x: Expr, sign_of: Callable[[Expr], int]) -> Expr:
+    """Return the formula with x in place of z, and with the branch that applies in place of every switch.
+
+    `sign_of` gives the sign of the differences that decide between branches.
+    """
+    memo = dict[Expr, Expr]({Z: x})
 
     def walk(n: Expr) -> Expr:
-        if n == Z:
-            return point
-        if free(n):
-            return n
         if n not in memo:
-            memo[n] = _step(n)
+            memo[n] = n if free(n) or (x == Z and smooth(n)) else step(n)
         return memo[n]
 
-    def _step(n: Expr) -> Expr:
+    def step(n: Expr) -> Expr:
+        if isinstance(n, sp.Piecewise):
+            for value, test in n.args:
+                if all(holds(c, sign_of(walk(difference(c)))) for c in conditions(test)):
+                    return walk(value)
+            raise Undefined("no branch of the Piecewise applies")
+        parts = [walk(part) for part in n.args]
         if isinstance(n, sp.Min | sp.Max):
-            return extreme(n.func.__name__, [walk(part) for part in n.args])
-        if not isinstance(n, sp.Piecewise):
-            return rebuild(n, [walk(part) for part in n.args])
-        for value, test in n.args:
-            if all(holds(c, sign(walk(difference(c)))) for c in conditions(test)):
-                return walk(value)
-        raise Undefined("no branch of the Piecewise applies")
+            return extreme(n.func.__name__, parts, sign_of)
+        if isinstance(n, sp.sign | sp.Abs):
+            s = sign_of(parts[0])
+            return sp.Integer(s) if isinstance(n, sp.sign) else s * parts[0]
+        return rebuild(n, parts)
 
     return walk(e)
 
@@ -246,12 +263,9 @@ def exact(e: Expr, x: Fraction | Expr) -> Expr:
 def point_ball(e: Expr, x: Fraction) -> Value:
     """Return an enclosure of the formula at the fraction x; the exact value is taken where balls alone see too
     little."""
-    try:
-        found = ball_of(e, as_ball(x))
-        if found.is_finite() and (smooth(e) or found.rad() < arb(2) ** (-ctx_bits() // 2)):
-            return found
-    except Undefined:
-        pass
+    found = ball_at(e, x)
+    if found.is_finite() and (smooth(e) or found.rad() < arb(2) ** (-ctx_bits() // 2)):
+        return found
     return constant_ball(exact(e, x))
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 
 import sympy as sp
 from sympy import Expr
 
-from ecm.errors import ExpressionError, Undecided
+from ecm.errors import Undecided
 
 Z = sp.Symbol("z", nonnegative=True)
 """The distance of two values of a feature, in [0, 1]."""
@@ -67,6 +67,20 @@ def derivative(e: Expr) -> Expr:
     return slope
 
 
+def in_order(e: Expr, parts_of: Callable[[Expr], Iterable[Expr]]) -> list[tuple[Expr, tuple[int, ...]]]:
+    """Return every part of the expression once, each behind its own parts, whose places it names."""
+    places, order = dict[Expr, int](), list[tuple[Expr, tuple[int, ...]]]()
+
+    def place(n: Expr) -> int:
+        if n not in places:
+            order.append((n, tuple(place(part) for part in parts_of(n))))
+            places[n] = len(order) - 1
+        return places[n]
+
+    place(e)
+    return order
+
+
 def rational(x: Fraction | int) -> sp.Rational:
     """Return the fraction as a sympy number."""
     return sp.Rational(x.numerator, x.denominator)
@@ -107,9 +121,3 @@ def strict(comparison: sp.Basic) -> bool:
 def holds(comparison: sp.Basic, sign: int) -> bool:
     """Return whether the comparison holds where its difference has this sign."""
     return sign < 0 or (sign == 0 and not strict(comparison))
-
-
-def guard(numbers: Iterable[sp.Rational]) -> None:
-    """Raises ExpressionError before numbers are put together that would make a huge one."""
-    if sum(map(number_bits, numbers)) > 16 * MAX_BITS:
-        raise ExpressionError(f"a constant in the formula needs more than {MAX_BITS} bits")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from sympy import Expr
 
 from ecm.arrays import Floats
-from ecm.formula.expression import Z, conditions, difference, free, strict
+from ecm.formula.expression import Z, conditions, derivative, difference, free, strict
 from ecm.formula.functions import BY_CLASS
 
 
@@ -41,9 +43,9 @@ def _values(e: Expr, z: Floats) -> Any:
     if e.is_number and not e.args:
         return np.float64(float(e))
     if e.is_Add:
-        return _sum([_values(term, z) for term in e.args])
+        return reduce(operator.add, [_values(term, z) for term in e.args])
     if e.is_Mul:
-        return _product([_values(factor, z) for factor in e.args])
+        return reduce(operator.mul, [_values(factor, z) for factor in e.args])
     if e.is_Pow:
         return np.power(_values(e.base, z), _values(e.exp, z))
     if isinstance(e, sp.Min | sp.Max):
@@ -56,20 +58,6 @@ def _values(e: Expr, z: Floats) -> Any:
     if isinstance(e, sp.log) and e.args[0].is_Add and e.args[0].as_coeff_Add()[0] == 1:
         return np.log1p(_values(e.args[0].as_coeff_Add()[1], z))  # keeps the digits near 0
     return BY_CLASS[e.func].numeric(_values(e.args[0], z))
-
-
-def _sum(parts: list[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
-def _product(parts: list[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total * part
-    return total
 
 
 def _tested(test: sp.Basic, z: Floats) -> NDArray[np.bool_]:
@@ -119,10 +107,16 @@ def _jet(e: Expr, z: Floats) -> Jet:
         slope, bend = p * u.value ** (p - 1), p * (p - 1) * u.value ** (p - 2)
         return Jet(u.value**p, slope * u.slope, bend * u.slope**2 + slope * u.bend)
     u = _jet(e.args[0], z)
-    slope, bend = BY_CLASS[e.func].derivatives(u.value)
+    slope, bend = (_values(d, u.value) for d in _derivatives(e.func))
     return Jet(_values(e, z) + zero, slope * u.slope, bend * u.slope**2 + slope * u.bend)
 
 
 def _times(a: Jet, b: Jet) -> Jet:
     value, slope = a.value * b.value, a.slope * b.value + a.value * b.slope
     return Jet(value, slope, a.bend * b.value + 2 * a.slope * b.slope + a.value * b.bend)
+
+
+@lru_cache
+def _derivatives(function: type[Expr]) -> tuple[Expr, Expr]:
+    first = derivative(function(Z))
+    return first, derivative(first)

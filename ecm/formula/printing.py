@@ -51,7 +51,7 @@ def clip(e: Expr | str, most: int = 120) -> str:
 
 
 def _digits(n: int) -> str:
-    """In decimal; in hexadecimal where Python writes no decimals, beyond anything a formula may hold."""
+    """Return a number in decimal digits, or in hexadecimal ones where it is longer than Python writes in decimal."""
     return str(n) if n.bit_length() <= 14_000 else hex(n)
 
 

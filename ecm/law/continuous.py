@@ -124,7 +124,7 @@ class Law:
 
     @cached_property
     def _inverses(self) -> tuple[tuple[float, float, float, Function], ...]:
-        """For each piece: its lower end, P(Lambda <= z) at both ends, and the quantile function between them."""
+        """The lower end of each piece, P(Lambda <= z) at both of its ends, and the quantile function between them."""
         powers = {d.lower: d.power for d in self.densities}
         found = []
         for piece, (function, density) in zip(self.pieces, self._functions, strict=True):

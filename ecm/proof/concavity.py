@@ -13,13 +13,13 @@ import attrs
 from sympy import Expr
 
 from ecm.errors import ExpressionError, Undecided, Undefined
-from ecm.formula import as_ball, ball_of, derivative, exact, is_zero
+from ecm.formula import ball_at, derivative, exact, is_zero
 from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import curvature_beside
 from ecm.proof.pieces import Piece, simplest
-from ecm.proof.rules import known
+from ecm.proof.rules import known_between
 from ecm.proof.taylor import bounds
-from ecm.proof.witness import convex_triple, reject_convex
+from ecm.proof.witness import refute_beside
 
 MAX_CELLS = 20_000
 MAX_DEPTH = 64
@@ -44,10 +44,11 @@ class Evidence:
 def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
     """Return evidence that the piece is concave; raises NotAnECM with a witness for `whole`, or Undecided."""
     lo, hi = piece.left.lo, piece.right.hi
-    if _by_rules(piece.expr, lo, hi):
+    shape = known_between(piece.expr, lo, hi)
+    if shape is not None and shape.concave:
         return Evidence(rules=True)
     second = derivative(derivative(piece.expr))
-    if _defined(piece.expr, lo, hi) and is_zero(second):
+    if shape is not None and ball_at(second, (lo + hi) / 2).contains(0) and is_zero(second):
         return Evidence(rules=False, cells=1)
     cells = ends = 0
     queue = deque([(lo, hi, 0)])
@@ -55,10 +56,11 @@ def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
         deadline.check(f"the proof of concavity between {piece.left} and {piece.right}")
         a, b, depth = queue.popleft()
         cells += 1
-        if _by_rules(piece.expr, a, b) or _by_bounds(piece.expr, second, a, b):
+        if _by_bounds(piece.expr, second, a, b):
             continue
         middle = _split(piece.expr, a, b, (a == lo and depth > 1, b == hi and depth > 1))
-        _refute_at(whole, second, middle, b - a, (lo, hi))
+        if ball_at(second, middle) > 0:
+            refute_beside(whole, middle, b - a)
         if _by_expansion(piece.expr, second, (a, b), (a == lo, b == hi), depth):
             ends += 1
             continue
@@ -66,22 +68,6 @@ def concave_piece(whole: Expr, piece: Piece, deadline: Deadline) -> Evidence:
             raise Undecided(f"the sign of g'' near z = {float(middle):.9g} is not settled by bounds")
         queue += [(a, middle, depth + 1), (middle, b, depth + 1)]
     return Evidence(rules=False, cells=cells, ends=ends)
-
-
-def _by_rules(e: Expr, a: Fraction, b: Fraction) -> bool:
-    try:
-        return known(e, as_ball(a), as_ball(b)).concave
-    except Undefined:
-        return False
-
-
-def _defined(e: Expr, a: Fraction, b: Fraction) -> bool:
-    """Return whether bounds show that g is real, and so smooth, on the whole open cell."""
-    try:
-        known(e, as_ball(a), as_ball(b))
-    except Undefined:
-        return False
-    return True
 
 
 def _split(e: Expr, a: Fraction, b: Fraction, outer: tuple[bool, bool]) -> Fraction:
@@ -92,30 +78,19 @@ def _split(e: Expr, a: Fraction, b: Fraction, outer: tuple[bool, bool]) -> Fract
     else:
         ends = [(3 * a + b) / 4, (a + 3 * b) / 4]
     for middle in (simplest(ends[0], ends[1]), (4 * a + 3 * b) / 7):
-        if _regular(e, middle):
+        # cells are open, so g must be continuously differentiable at the points between them
+        if ball_at(e, middle).is_finite() and ball_at(derivative(e), middle).is_finite():
             return middle
     raise Undecided(f"g has no known slope near z = {float(a + b) / 2:.9g}")
 
 
-def _regular(e: Expr, x: Fraction) -> bool:
-    """Return whether g is continuously differentiable at x: cells are open, so the points between them are looked at
-    too."""
-    try:
-        return bool(ball_of(e, as_ball(x)).is_finite() and ball_of(derivative(e), as_ball(x)).is_finite())
-    except Undefined:
-        return False
-
-
 def _by_bounds(e: Expr, second: Expr, a: Fraction, b: Fraction) -> bool:
-    """Decide whether g'' <= 0 on the open cell, by its range or by Taylor's theorem around the middle."""
-    if not _defined(e, a, b):
+    """Decide whether g is concave on the open cell: by rules, or g'' <= 0 by its range or by Taylor's theorem."""
+    shape = known_between(e, a, b)
+    if shape is None:  # g may fail to be real, and so smooth
         return False
-    try:
-        if known(second, as_ball(a), as_ball(b)).hi <= 0:
-            return True
-    except Undefined:
-        pass
-    return bool(bounds(e, a, b, curvature=True) <= 0)
+    bend = known_between(second, a, b)
+    return shape.concave or (bend is not None and bend.hi <= 0) or bool(bounds(e, a, b, curvature=True) <= 0)
 
 
 def _by_expansion(e: Expr, second: Expr, cell: tuple[Fraction, Fraction], outer: tuple[bool, bool], depth: int) -> bool:
@@ -124,32 +99,16 @@ def _by_expansion(e: Expr, second: Expr, cell: tuple[Fraction, Fraction], outer:
     for end, side, is_outer in ((a, 1, outer[0]), (b, -1, outer[1])):
         if not (is_outer or (depth >= 10 and depth % 5 == 0)):
             continue
-        flat = False
+        bend = ball_at(second, end)
+        if bend < 0:
+            continue
         try:
-            bend = ball_of(second, as_ball(end))
-            if bend < 0:
-                continue
             flat = bool(bend.is_finite()) and is_zero(exact(second, end))
         except (Undefined, Undecided, ExpressionError):
-            pass
+            flat = False
         try:
             if curvature_beside(e, end, side, b - a, flat) <= 0:
                 return True
         except (Undefined, ExpressionError):
             continue
     return False
-
-
-def _refute_at(whole: Expr, second: Expr, x: Fraction, width: Fraction, ends: tuple[Fraction, Fraction]) -> None:
-    """Raises NotAnECM if g''(x) > 0, with three points around x."""
-    try:
-        if not ball_of(second, as_ball(x)) > 0:
-            return
-    except Undefined:
-        return
-    h = min(width, x - ends[0], ends[1] - x)
-    for _ in range(60):
-        h /= 2
-        points = (x - h, x, x + h)
-        if convex_triple(whole, points):
-            raise reject_convex(whole, points)

@@ -153,6 +153,16 @@ def sign_beside(e: Expr, a: Fraction, side: int, width: Fraction) -> int:
     return _leading([*(g.at[k] for k in range(last)), g.over[last]], x.span)
 
 
+def sign_near(e: Expr, a: Fraction, side: int, width: Fraction) -> int | None:
+    """Return the sign of the formula right beside a, within `width` or ever less; None if no expansion settles it."""
+    for j in range(2, 40, 4):
+        try:
+            return sign_beside(e, a, side, width / (1 << j))
+        except (Undefined, ExpressionError):
+            continue
+    return None
+
+
 def curvature_beside(e: Expr, a: Fraction, side: int, width: Fraction, flat: bool = False) -> int:
     """Return the sign of the second derivative on all of the open interval from a to a + side*width.
 

@@ -11,7 +11,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 import sympy as sp
-from flint import arb
 from sympy import Expr
 
 from ecm.errors import ExpressionError, NotAnECM, Undecided, Undefined, Witness
@@ -35,9 +34,9 @@ from ecm.proof.concavity import concave_piece
 from ecm.proof.continuity import continuous_at
 from ecm.proof.deadline import Deadline
 from ecm.proof.domain import prove_real, refute_real
-from ecm.proof.expansion import sign_beside
+from ecm.proof.expansion import sign_near
 from ecm.proof.pieces import Piece, cells_of, merged
-from ecm.proof.rules import Known, known
+from ecm.proof.rules import Known, known_between
 from ecm.proof.verdict import Condition, Proof, open_unless_settled
 from ecm.proof.witness import (
     COARSE,
@@ -45,7 +44,6 @@ from ecm.proof.witness import (
     refute,
     refute_beside,
     reject_above,
-    reject_decrease,
     reject_undefined,
 )
 
@@ -112,11 +110,10 @@ def _whole(g: Expr) -> Known | None:
     if _may_jump(g):
         return None
     try:
-        shape = known(g, arb(0), arb(1))
         point_ball(g, Fraction(0)), point_ball(g, ONE)
     except (Undefined, Undecided, ExpressionError):
         return None
-    return shape
+    return known_between(g, Fraction(0), ONE)
 
 
 def _may_jump(g: sp.Basic) -> bool:
@@ -129,11 +126,8 @@ def _may_jump_inside(g: sp.Basic) -> bool:
     if free(g):
         return False
     if isinstance(g, sp.sign):
-        try:
-            shape = known(g.args[0], arb(0), arb(1))
-        except Undefined:
-            return True
-        return not (shape.positive or shape.negative) or _may_jump_inside(g.args[0])
+        shape = known_between(g.args[0], Fraction(0), ONE)
+        return shape is None or not (shape.positive or shape.negative) or _may_jump_inside(g.args[0])
     return isinstance(g, sp.Piecewise) or any(map(_may_jump_inside, g.args))
 
 
@@ -179,17 +173,11 @@ def _start(g: Expr, first: Piece) -> None:
 def _rises_from(first: Piece) -> bool:
     """Return whether the first piece is positive: then its limit at 0, which exists where it is concave, is not
     negative."""
-    try:
-        if known(first.expr, arb(0), first.right.ball().upper()).positive:
-            return True
-    except Undefined:
-        pass
-    for j in range(2, 40, 4):
-        try:
-            return sign_beside(first.expr, Fraction(0), 1, first.right.lo / (1 << j)) >= 0
-        except (Undefined, ExpressionError):
-            continue
-    return False
+    shape = known_between(first.expr, Fraction(0), first.right.hi)
+    if shape is not None and shape.positive:
+        return True
+    beside = sign_near(first.expr, Fraction(0), 1, first.right.lo)
+    return beside is not None and beside >= 0
 
 
 def _end(g: Expr, last: Expr) -> None:
@@ -232,25 +220,15 @@ def _kink(g: Expr, left: Piece, right: Piece, jumpy: bool) -> None:
 
 def _increasing(g: Expr, last: Expr) -> Condition:
     """Prove that a concave g is increasing: g'(1-) >= 0 is all that is needed."""
+    s: int | None
     try:
         slope = exact(derivative(last), ONE)
         s, detail = sign(slope), f"g'(1) = {brief(slope)}"
     except (Undefined, ExpressionError):
-        s, detail = _slope_beside_one(last), "g' >= 0 beside 1, by expansion"
+        s, detail = sign_near(derivative(last), ONE, -1, ONE), "g' >= 0 beside 1, by expansion"
+    if s is None:
+        raise Undecided("the slope of g at 1 is not known")
     if s < 0:
-        for j in range(1, 200):
-            x = 1 - Fraction(1, 1 << j)
-            with precision(BITS + 2 * j):
-                if point_ball(g, x) > point_ball(g, ONE):
-                    raise reject_decrease(g, x, ONE)
+        refute_beside(g, ONE, ONE)
         raise Undecided(f"{detail} < 0, yet no decrease is seen")
     return Condition("increasing", "concavity and slope", detail)
-
-
-def _slope_beside_one(last: Expr) -> int:
-    for j in range(2, 40, 4):
-        try:
-            return sign_beside(derivative(last), ONE, -1, Fraction(1, 1 << j))
-        except (Undefined, ExpressionError):
-            continue
-    raise Undecided("the slope of g at 1 is not known")

@@ -19,6 +19,7 @@ from ecm.formula import (
     Value,
     Z,
     as_ball,
+    ball_at,
     ball_of,
     clip,
     conditions,
@@ -40,7 +41,7 @@ from ecm.formula import (
 )
 from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import sign_beside
-from ecm.proof.rules import known
+from ecm.proof.rules import known_between
 from ecm.proof.taylor import bounds
 
 MAX_SPLITS = 200
@@ -170,9 +171,7 @@ def _resolved(e: Expr, a: Point, b: Point, deadline: Deadline) -> Iterator[Piece
                 yield Piece(lo, hi, rebuild(e, parts))
 
 
-def _together(
-    exprs: tuple[Expr, ...], a: Point, b: Point, deadline: Deadline
-) -> Iterator[tuple[Point, Point, tuple[Expr, ...]]]:
+def _together(exprs: tuple[Expr, ...], a: Point, b: Point, deadline: Deadline) -> Iterator[Together]:
     """Yield cells on which all the formulas are smooth."""
     if not exprs:
         yield a, b, ()
@@ -278,44 +277,33 @@ def _isolated(e: Expr, a: Point, b: Point, deadline: Deadline) -> list[Signed]:
 
 def _one_sign(e: Expr, lo: Fraction, hi: Fraction) -> int | None:
     """Return the sign on all of the open interval, if bounds or an expansion at one of its ends show it."""
-    try:
-        shape = known(e, as_ball(lo), as_ball(hi))
-        if shape.positive or shape.negative:
-            return 1 if shape.positive else -1
-    except Undefined:
-        pass
+    shape = known_between(e, lo, hi)
+    if shape is not None and (shape.positive or shape.negative):
+        return 1 if shape.positive else -1
     found = bounds(e, lo, hi)
     if found > 0 or found < 0:
         return 1 if found > 0 else -1
     for end, side in ((lo, 1), (hi, -1)):
+        if not ball_at(e, end).contains(0):  # elsewhere smaller intervals do
+            continue
         try:
-            if not _clear(e, end):  # elsewhere smaller intervals do
-                return sign_beside(e, end, side, hi - lo)
+            return sign_beside(e, end, side, hi - lo)
         except (Undefined, ExpressionError):
             continue
     return None
 
 
-def _clear(e: Expr, x: Fraction) -> bool:
-    """Return whether balls show that the formula is not 0 at x."""
-    try:
-        found = ball_of(e, as_ball(x))
-    except Undefined:
-        return False
-    return bool(found > 0 or found < 0)
-
-
 def _monotone(e: Expr, lo: Fraction, hi: Fraction) -> bool:
     """Return whether the formula is strictly monotone on the interval and defined at its ends."""
     try:
-        slope = known(derivative(e), as_ball(lo), as_ball(hi))
-        return (slope.positive or slope.negative) and all(_finite(e, x) for x in (lo, hi))
+        slope = known_between(derivative(e), lo, hi)
+        return slope is not None and (slope.positive or slope.negative) and _finite(e, lo) and _finite(e, hi)
     except (Undefined, ExpressionError):
         return False
 
 
 def _finite(e: Expr, x: Fraction) -> bool:
-    return bool(ball_of(e, as_ball(x)).is_finite()) or exact(e, x).is_finite is not False
+    return bool(ball_at(e, x).is_finite()) or exact(e, x).is_finite is not False
 
 
 def _polished(e: Expr, lo: Fraction, hi: Fraction) -> Point:

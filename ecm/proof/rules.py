@@ -8,6 +8,7 @@ an end that is exactly 0 stays exactly 0. Everything is meant on the OPEN interv
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
 
 import attrs
@@ -16,7 +17,7 @@ from flint import arb
 from sympy import Expr
 
 from ecm.errors import Undefined
-from ecm.formula import BY_CLASS, Shape, Z, clip, constant_ball, free, power, short
+from ecm.formula import BY_CLASS, Shape, Z, as_ball, clip, constant_ball, free, in_order, power, short
 
 INFINITY = arb.pos_inf()
 
@@ -81,19 +82,16 @@ def known(e: Expr, lo: arb, hi: arb) -> Known:
 
 
 @lru_cache(4096)
-def _order(e: Expr) -> tuple[tuple[Expr, tuple[int, ...]], ...]:
-    """Return the parts of the expression, each behind its own parts, whose places it names."""
-    places, order = dict[Expr, int](), list[tuple[Expr, tuple[int, ...]]]()
+def _order(e: Expr) -> list[tuple[Expr, tuple[int, ...]]]:
+    return in_order(e, lambda n: () if free(n) or isinstance(n, sp.Piecewise) else n.args[:1] if n.is_Pow else n.args)
 
-    def place(n: Expr) -> int:
-        if n not in places:
-            parts = () if free(n) or isinstance(n, sp.Piecewise) else n.args[:1] if n.is_Pow else n.args
-            order.append((n, tuple(place(part) for part in parts)))
-            places[n] = len(order) - 1
-        return places[n]
 
-    place(e)
-    return tuple(order)
+def known_between(e: Expr, lo: Fraction, hi: Fraction) -> Known | None:
+    """Return what is known between two fractions; None where the formula may fail to be real."""
+    try:
+        return known(e, as_ball(lo), as_ball(hi))
+    except Undefined:
+        return None
 
 
 def _rule(n: Expr, parts: list[Known]) -> Known:

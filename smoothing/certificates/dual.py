@@ -40,7 +40,7 @@ class Items(Protocol):
 
 
 def best_of_rows(gains: Ints, costs: Ints, m: int) -> tuple[Ints, Ints]:
-    """For every row of gains [rows, moves] the value max(0, max(m*gain - cost)) and the gain where it is reached."""
+    """Return max(0, max(m*gain - cost)) for every row of gains [rows, moves], and the gain where it is reached."""
     values, chosen = np.empty(len(gains), np.int64), np.empty(len(gains), np.int64)
     step = max(1, _CELLS // gains.shape[1])
     for start in range(0, len(gains), step):

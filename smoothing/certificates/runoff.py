@@ -131,19 +131,12 @@ def finalists(counts: Sequence[int]) -> list[int]:
     return sorted(sorted(range(len(counts)), key=lambda k: (-counts[k], k))[:2])
 
 
-def runoff_changes(counts: Sequence[int], pairs: Sequence[Sequence[int]], unsure: int = 0) -> int:
-    """Return the largest M such that fewer than M changed samples cannot change the winner; 0 if near-ties alone may.
-
-    >>> runoff_changes([8, 6, 1], [[0, 9, 8], [6, 0, 14], [7, 1, 0]])
-    2
-    """
-    return Poll(tuple(counts), unsure, sum(counts) + unsure, tuple(map(tuple, pairs))).changes
-
-
 def certify_runoff(
     counts: ArrayLike, pairs: ArrayLike, scheme: Scheme, threat: Threat = "features", unsure: int = 0
 ) -> Certificate:
-    """From the first-round counts and the preferences P[a, b] = how many samples surely rank a above b, by weight.
+    """Return the certificate from the first-round counts and the preferences.
+
+    P[a, b] is the number of samples that surely rank a above b, by weight.
 
     Fewer than M changed samples keep the winner, and at most floor(B d) change: the open ball of radius M/B. The
     `unsure` votes, and the samples that rank two classes neither way surely, B - P[a, b] - P[b, a], count against the

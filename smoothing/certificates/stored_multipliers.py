@@ -1,4 +1,4 @@
-"""A vote-aware bound from the multipliers that were found once: one evaluation a rival, without any search."""
+"""A vote-aware bound from the multipliers that were found once: one evaluation per rival, without any search."""
 
 from __future__ import annotations
 

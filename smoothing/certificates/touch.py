@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecm.allocation import Outcomes
-from ecm.arrays import Floats, Ints
+from ecm.arrays import Floats, Ints, Shorts
 
 if TYPE_CHECKING:
     from smoothing.scheme import Scheme
 
-Shorts = NDArray[np.int32]
 
 _CELLS = 1 << 18  # entries of the arrays of one chunk of features: they should stay in the cache
 _FINE, _STEP = 512, 1.01
@@ -40,9 +39,10 @@ def menu(q: int) -> Ints:
 
 
 def distances(outcomes: Outcomes, levels: Ints) -> tuple[Shorts, Shorts]:
-    """For every level and outcome the least number of levels to move (up, down) until a divider is passed.
+    """Return how many levels a value must move up, and down, until it passes a divider, for every level and outcome.
 
-    [levels, finite + 1] each; q + 1 where there is none, as in the last column, the outcome without dividers.
+    Both arrays have the shape [levels, finite + 1]. They hold q + 1 where there is no divider, as in the last column,
+    the outcome without dividers.
 
     >>> up, down = distances(Outcomes.from_rows([[1, 3], [2]], q=4, budget=3), np.array([0, 2]))
     >>> up.tolist(), down.tolist()
@@ -114,7 +114,7 @@ class Touch:
 
     @cached_property
     def _positions(self) -> list[Ints]:
-        """Where in the arranged list each finite outcome of a component stands, and one infinite."""
+        """The place of each finite outcome of a component in the arranged list, and of one infinite outcome."""
         inverse = np.argsort(self.scheme.lists, axis=1)
         return [np.append(row[: o.finite], 0) for row, o in zip(inverse, self.scheme.design.outcomes, strict=True)]
 
@@ -139,7 +139,7 @@ class Touch:
                 yield component, chunk, self._chunk(component, chunk, levels[chunk], worth)
 
     def whole(self, worth: Ints) -> Ints:
-        """By site, the worth of all samples in which its features show anything (schemes of one component)."""
+        """Return, by site, the worth of all samples in which its features show anything (schemes of one component)."""
         sums = []
         for chunk in self._chunks(0):
             firsts = chunk[chunk < self.scheme.sites]  # the first channel stands for the others

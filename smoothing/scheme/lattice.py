@@ -194,7 +194,7 @@ def _apart(residues: Ints, classes: int, width: int) -> NDArray[np.bool_]:
 
 
 def _across(form: tuple[int, ...], grid: Grid, classes: int, width: int) -> Ints:
-    """For every step of the channel, the least squared distance of places shown together in two channels."""
+    """Return the least squared distance of places shown together in two channels, for every step of the channel."""
     if grid.channels == 1:
         return np.full(1, _FAR**2, dtype=np.int64)
     half = _vectors(grid.places, _reach(len(grid.places), classes, width))
@@ -213,7 +213,7 @@ def _across(form: tuple[int, ...], grid: Grid, classes: int, width: int) -> Ints
 
 
 def _unevenness(lattice: Lattice, grid: Grid) -> int:
-    """By how many the numbers of features shown at two samples differ at most."""
+    """Return the largest difference between the numbers of features that two samples show."""
     counts = np.bincount(lattice.class_of(grid), minlength=lattice.classes)
     around = np.cumsum(np.concatenate([[0], counts, counts[: lattice.width]]))
     shown = around[lattice.width :] - around[: -lattice.width]

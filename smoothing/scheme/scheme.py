@@ -11,11 +11,11 @@ from typing import Any, Literal, get_args
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ecm import ECM
 from ecm.allocation import Outcomes
-from ecm.arrays import Ints
+from ecm.arrays import Ints, Shorts
 from ecm.design import Design
 from ecm.jsontext import JsonForm
 from ecm.number import Exact, exact
@@ -23,7 +23,6 @@ from smoothing.errors import SchemeError
 from smoothing.scheme.facts import facts_of, fingerprint_of
 from smoothing.scheme.lattice import Grid, Lattice, class_count, find_lattice
 
-Halves = NDArray[np.int32]
 Coupling = Literal["spread", "independent", "permutation", "global"]
 Order = Literal["graded", "interleaved", "published"]
 Representation = Literal["upper_lower", "center", "center_center", "center_error"]
@@ -256,7 +255,7 @@ class Scheme:
 
     @cached_property
     def combs(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Of every sample of the `global` coupling: width (levels), phase, id of the width's first outcome, weight."""
+        """Width (levels), phase, first outcome of the width, and weight of every sample of the `global` coupling."""
         assert self.design.weights is not None
         allocation = {j: w for j, w in sorted(self.design.weights[0].items()) if w}
         columns, first = [], 0
@@ -309,7 +308,7 @@ class Scheme:
             position.flat[where] = self.permutation(int(i))[sample.flat[where]]
         return np.asarray(self.lists[component, position], dtype=np.int64)
 
-    def rows(self, component: int = 0) -> tuple[Halves, Halves]:
+    def rows(self, component: int = 0) -> tuple[Shorts, Shorts]:
         """Return lookup rows `level -> (lower, upper)` in half-steps, [finite + 1, q + 1] each; the last row is (0,
         2q).
 
@@ -354,7 +353,7 @@ class Scheme:
         )
 
 
-def lookup_rows(outcomes: Outcomes) -> tuple[Halves, Halves]:
+def lookup_rows(outcomes: Outcomes) -> tuple[Shorts, Shorts]:
     """Return `level -> (lower, upper)` of every finite outcome and, last, of the one without dividers. Half-steps:
     level v is 2v, the divider in gap e stands at 2e-1, the ends are 0 and 2q."""
     q, rows = outcomes.q, outcomes.finite

@@ -21,7 +21,7 @@ from ecm import ECM
 from ecm.arrays import Ints
 from ecm.design import Design
 from ecm.verification import Check, Counterexample, Evidence, Setting, separated_pairs
-from smoothing.certificates import Certifier, pack_orders
+from smoothing.certificates import Certificate, Certifier, pack_orders
 from smoothing.scheme import Grid, Noise, Scheme
 from smoothing.verification.brute_force import UNSURE, BruteForce
 from smoothing.verification.strategies import votes as base_functions
@@ -50,7 +50,7 @@ def ends(gaps: Ints, q: int) -> tuple[Ints, Ints]:
 
 
 def _defined(design: Design) -> list[tuple[Ints, Ints]]:
-    """For every component the ends [finite + 1, q + 1] of every outcome and level; the last row has no divider."""
+    """Return the ends [finite + 1, q + 1] of every outcome and level by component; the last row has no divider."""
     tables = []
     for part in design.outcomes:
         rows = [ends(row, design.q) for row in (*part.rows(), np.zeros(0, dtype=np.int64))]
@@ -249,7 +249,15 @@ def twin(setting: Setting) -> Setting:
     return Setting(setting.metric, q, budget, setting.examples, setting.seed, setting.quick)
 
 
-def _certificates(setting: Setting) -> Evidence:
+Case = Callable[[st.DataObject, BruteForce, int], int]
+"""Looks at the certificates of one random classifier at one point of a world, and returns how many points they cover.
+
+Raises Counterexample where a point that a certificate covers gets another class.
+"""
+
+
+def _on_the_twin(setting: Setting, case: Case) -> Evidence:
+    """Run the case on every coupling of a small twin, whose points can all be enumerated."""
     small = twin(setting)
     groups = len(small.metric.groups)
     shape = (groups or 2, 2 if groups < 3 else 1)  # two channels at least, so that sharing offsets by pixel matters
@@ -257,77 +265,74 @@ def _certificates(setting: Setting) -> Evidence:
         return Evidence("not checked", 0, f"{shape[0]} groups of features: too many points to enumerate")
     worlds = [(name, BruteForce(scheme)) for name, scheme in _schemes(small, shape)]
     certified = [0]
+    where = f"{small.metric}, q = {small.q}, B = {small.budget}"
 
     def run(data: st.DataObject) -> None:
         name, world = data.draw(st.sampled_from(worlds))
         x = data.draw(st.integers(0, len(world.points) - 1))
-        f = _voting_function(data, world)
-        if data.draw(st.booleans()):
-            counts = np.bincount(f[world.shown[:, x]], minlength=CLASSES)[:CLASSES]
-            rivals = [k for k in range(CLASSES) if k != int(counts.argmax())]
-            f = world.worst(f, x, data.draw(st.sampled_from(rivals)))
-        balls = [Certifier(world.scheme, CLASSES, method)(world.votes(f, x), world.points[x]) for method in METHODS]
-        if sorted(balls, key=lambda ball: ball.strength) != balls:
-            radii = [f"{ball.method}: {ball.radius}" for ball in balls]
-            raise Counterexample(
-                f"{name}: the stronger certificate is smaller at x = {world.points[x].tolist()}: {radii}"
-            )
-        expected = world.predictions(f, CLASSES, 0)[x]
-        if UNSURE not in world.votes(f, x) and any(ball.prediction != expected for ball in balls):
-            raise Counterexample(f"{name}: class {balls[0].prediction} instead of {expected} for {world.votes(f, x)}")
-        for ball in balls:
-            certified[0] += int(world.inside(ball, x).sum())
-            y = world.counterexample(ball, f, x, CLASSES)
-            if y is not None:
-                raise Counterexample(
-                    f"{name}: {ball.method} certifies class {ball.prediction} at x = {world.points[x].tolist()} "
-                    f"{'up to' if ball.closed else 'below'} {ball.radius} of {small.metric}, q = {small.q}, "
-                    f"B = {small.budget}, votes {world.votes(f, x).tolist()}, but y = {y.tolist()} gets another class"
-                )
+        try:
+            certified[0] += case(data, world, x)
+        except Counterexample as found:
+            raise Counterexample(f"{name}, {where}, at x = {world.points[x].tolist()}: {found}") from None
 
     count = _hypothesis(setting, run)
     note = f"all points of a twin with q = {small.q}, B = {small.budget}; {certified[0]:,} certified points looked at"
     return Evidence("Hypothesis", count, note)
+
+
+def _certificates(setting: Setting) -> Evidence:
+    return _on_the_twin(setting, _plurality_case)
+
+
+def _plurality_case(data: st.DataObject, world: BruteForce, x: int) -> int:
+    f = _voting_function(data, world)
+    if data.draw(st.booleans()):
+        counts = np.bincount(f[world.shown[:, x]], minlength=CLASSES)[:CLASSES]
+        rivals = [k for k in range(CLASSES) if k != int(counts.argmax())]
+        f = world.worst(f, x, data.draw(st.sampled_from(rivals)))
+    votes = world.votes(f, x)
+    balls = [Certifier(world.scheme, CLASSES, method)(votes, world.points[x]) for method in METHODS]
+    if sorted(balls, key=lambda ball: ball.strength) != balls:
+        radii = [f"{ball.method}: {ball.radius}" for ball in balls]
+        raise Counterexample(f"the stronger certificate is smaller: {radii}")
+    expected = world.predictions(f, CLASSES, 0)[x]
+    if UNSURE not in votes and any(ball.prediction != expected for ball in balls):
+        raise Counterexample(f"class {balls[0].prediction} instead of {expected} for {votes}")
+    for ball in balls:
+        _refuse(ball, world.counterexample(ball, f, x, CLASSES), f"votes {votes.tolist()}")
+    return sum(int(world.inside(ball, x).sum()) for ball in balls)
 
 
 def _runoff(setting: Setting) -> Evidence:
-    small = twin(setting)
-    groups = len(small.metric.groups)
-    shape = (groups or 2, 2 if groups < 3 else 1)
-    if (small.q + 1) ** (shape[0] * shape[1]) > 20_000:
-        return Evidence("not checked", 0, f"{shape[0]} groups of features: too many points to enumerate")
-    worlds = [(name, BruteForce(scheme)) for name, scheme in _schemes(small, shape)]
-    certified = [0]
+    return _on_the_twin(setting, _runoff_case)
 
-    def run(data: st.DataObject) -> None:
-        name, world = data.draw(st.sampled_from(worlds))
-        classes = data.draw(st.integers(3, 4))
-        x = data.draw(st.integers(0, len(world.points) - 1))
-        ranks = _ranking_function(data, world.inputs, classes)
-        codes = world.rankings(ranks, x)
-        balls = [Certifier(world.scheme, classes, method)(codes, world.points[x]) for method in RUNOFF]
-        winner = balls[0].prediction
-        if balls[0].strength > balls[1].strength or balls[1].prediction != winner:
-            raise Counterexample(f"{name}: vote-aware {balls[1].radius} is less than {balls[0].radius} by counts")
-        others = [k for k in range(classes) if k != winner]
-        first, second = data.draw(st.permutations(others).map(lambda order: order[:2]))
-        orders = [np.array([k, *(j for j in others if j != k), winner]) for k in (first, second)]
-        turns = data.draw(st.sampled_from([[0], [0, 1], [0, 0, 1, 1], [0, 1, 1]]))
-        worst = world.worst_rankings(ranks, x, *(orders[i] for i in turns))
-        for f in (ranks, worst):
-            for ball in balls:
-                certified[0] += int(world.inside(ball, x).sum())
-                y = world.runoff_counterexample(ball, f, x)
-                if y is not None:
-                    raise Counterexample(
-                        f"{name}: {ball.method} certifies class {winner} at x = {world.points[x].tolist()} below "
-                        f"{ball.radius} of {small.metric}, q = {small.q}, B = {small.budget}, ranks "
-                        f"{f[world.shown[:, x]].tolist()}, but y = {y.tolist()} gets another class"
-                    )
 
-    count = _hypothesis(setting, run)
-    note = f"all points of a twin with q = {small.q}, B = {small.budget}; {certified[0]:,} certified points looked at"
-    return Evidence("Hypothesis", count, note)
+def _runoff_case(data: st.DataObject, world: BruteForce, x: int) -> int:
+    classes = data.draw(st.integers(3, 4))
+    ranks = _ranking_function(data, world.inputs, classes)
+    codes = world.rankings(ranks, x)
+    balls = [Certifier(world.scheme, classes, method)(codes, world.points[x]) for method in RUNOFF]
+    winner = balls[0].prediction
+    if balls[0].strength > balls[1].strength or balls[1].prediction != winner:
+        raise Counterexample(f"vote-aware {balls[1].radius} is less than {balls[0].radius} by counts")
+    others = [k for k in range(classes) if k != winner]
+    first, second = data.draw(st.permutations(others).map(lambda order: order[:2]))
+    orders = [np.array([k, *(j for j in others if j != k), winner]) for k in (first, second)]
+    turns = data.draw(st.sampled_from([[0], [0, 1], [0, 0, 1, 1], [0, 1, 1]]))
+    worst = world.worst_rankings(ranks, x, *(orders[i] for i in turns))
+    for f in (ranks, worst):
+        for ball in balls:
+            _refuse(ball, world.runoff_counterexample(ball, f, x), f"ranks {f[world.shown[:, x]].tolist()}")
+    return 2 * sum(int(world.inside(ball, x).sum()) for ball in balls)
+
+
+def _refuse(ball: Certificate, y: Ints | None, shown: str) -> None:
+    """Raises Counterexample if y is a point inside the ball that gets another class."""
+    if y is not None:
+        raise Counterexample(
+            f"{ball.method} certifies class {ball.prediction} {'up to' if ball.closed else 'below'} {ball.radius}, "
+            f"{shown}, but y = {y.tolist()} gets another class"
+        )
 
 
 def _ranking_function(data: st.DataObject, inputs: int, classes: int) -> Ints:

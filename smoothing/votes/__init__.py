@@ -7,10 +7,12 @@ from ecm.lazy import lazy
 if TYPE_CHECKING:
     from smoothing.votes.arrays import FromArrays
     from smoothing.votes.classifier import SmoothedClassifier
+    from smoothing.votes.dataset import data_fingerprint, model_fingerprint, vote_dataset
     from smoothing.votes.early_stop import Decision, decide, ranking_chunks, vote_chunks
+    from smoothing.votes.header import Header
     from smoothing.votes.jitter import Jitter, measure_jitter
     from smoothing.votes.logits import record_logits
-    from smoothing.votes.record import Header, Record, data_fingerprint, fitting_header, model_fingerprint, vote_dataset
+    from smoothing.votes.record import Record, fitting_header
     from smoothing.votes.smoothed_function import UNIT, SmoothedFunction
 
 __all__ = [
@@ -38,10 +40,12 @@ __getattr__ = lazy(
     {
         "arrays": "FromArrays",
         "classifier": "SmoothedClassifier",
+        "dataset": "data_fingerprint model_fingerprint vote_dataset",
         "early_stop": "Decision decide ranking_chunks vote_chunks",
+        "header": "Header",
         "jitter": "Jitter measure_jitter",
         "logits": "record_logits",
-        "record": "Header Record data_fingerprint fitting_header model_fingerprint vote_dataset",
+        "record": "Record fitting_header",
         "smoothed_function": "SmoothedFunction UNIT",
     },
 )

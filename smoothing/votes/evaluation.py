@@ -180,7 +180,7 @@ class Smoothed(nn.Module):
         if not isinstance(out, Tensor) or tuple(out.shape) != (len(shown), self.classes):
             raise VoteError(
                 f"the base gave {tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__} for an input of "
-                f"shape {tuple(shown.shape)}; it must give one row of {self.classes} numbers an input"
+                f"shape {tuple(shown.shape)}; it must give one row of {self.classes} numbers per input"
             )
         return out
 

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from smoothing.certificates import pack_logits
 from smoothing.errors import RecordError
 from smoothing.scheme import Images, digest
-from smoothing.votes.record import Header, Record
+from smoothing.votes.header import Header
+from smoothing.votes.record import Record
 
 if TYPE_CHECKING:
     from smoothing.scheme import Scheme

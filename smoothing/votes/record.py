@@ -2,128 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import IO, Any, ParamSpec, TypeVar
+from typing import IO, Any
 
 import attrs
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from ecm.files import locked, replace_file, sync_folder
-from ecm.jsontext import JsonForm
-from ecm.progress import ProgressBar
 from smoothing.certificates import Codes, Packing, Tally, Votes, vote_dtype
-from smoothing.errors import InputError, RecordError, VoteError
-from smoothing.scheme import Images, digest
-from smoothing.votes.arrays import FromArrays
-from smoothing.votes.classifier import SmoothedClassifier
+from smoothing.errors import RecordError
+from smoothing.votes.header import RANKINGS, Header
 from smoothing.votes.packing import PACKED, pack, unpack
 
-FORMAT, UNBOUND = "ecm-votes-2", "ecm-votes-1"
-_FORM = JsonForm(
-    "the header of a vote record", (FORMAT, UNBOUND), RecordError, "was the folder written by vote_dataset?"
-)
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 _HEADER, _SHARD = "header.json", "rank-{:05d}.rows"
-RANKINGS = "rankings"
-
-
-def _columns(columns: Mapping[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
-    found = {name: (str(dtype), tuple(int(n) for n in shape)) for name, (dtype, shape) in columns.items()}
-    for name, (dtype, _) in found.items():
-        if np.dtype(dtype).kind not in "biuf":  # an object would be a pointer into the memory of whoever wrote the file
-            raise RecordError(f"the column {name!r} has the type {dtype}: write a type of plain numbers, such as '<i8'")
-    return found
-
-
-def _tolerance(_: object, attribute: object, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise RecordError(f"tolerance = {value!r}: the tolerance is a difference of two logits, a number >= 0")
-
-
-@attrs.frozen
-class Header:
-    """The scheme, model and data that a record belongs to. Two runs may share a record only if these are equal.
-
-    `columns` are further arrays a row holds (name -> (dtype, shape)), for certificates that need more than the votes:
-    the samples' packed rankings ("rankings", [samples], see `ranked`), soft sums ("sums", [classes]), and so on.
-    The rows' checksums start from the header's own, so that rows of another run are not taken for this one's (in the
-    older `format` "ecm-votes-1" they start from 0).
-
-    >>> header = Header("scheme", "model", "data", samples=512, classes=10, tolerance=1e-4)
-    >>> header.dtype["votes"].shape, Header.from_json(header.to_json()) == header
-    ((512,), True)
-    """
-
-    scheme: str
-    model: str
-    data: str
-    samples: int
-    classes: int
-    tolerance: float = attrs.field(validator=_tolerance)
-    columns: Mapping[str, tuple[str, tuple[int, ...]]] = attrs.field(factory=dict, converter=_columns)
-    format: str = attrs.field(default=FORMAT, validator=attrs.validators.in_((FORMAT, UNBOUND)), eq=False)
-
-    @property
-    def ranked(self) -> bool:
-        """Whether the record holds rankings, which a run-off needs; older records hold only votes."""
-        return RANKINGS in self.columns
-
-    def with_rankings(self) -> Header:
-        """Return this header with a column for the packed rankings, four bytes per sample.
-
-        >>> Header("scheme", "model", "data", samples=4, classes=2, tolerance=0.0).with_rankings().columns
-        {'rankings': ('<u4', (4,))}
-        """
-        return attrs.evolve(self, columns={**self.columns, RANKINGS: ("<u4", (self.samples,))})
-
-    def checksum(self, row: NDArray[np.void] | np.void) -> int:
-        """Return CRC32 of a row without its last field, begun with that of the header."""
-        start = 0 if self.format == UNBOUND else zlib.crc32(self.to_json().encode())
-        return zlib.crc32(row.tobytes()[:-4], start)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """One row: the image's index in the data set, the sha256 of its levels, its votes, the (weighted) counts of the
-        sure ones, further columns, CRC32 of all before."""
-        votes = vote_dtype(self.classes).newbyteorder("<")
-        more = [(name, dtype, shape) for name, (dtype, shape) in self.columns.items()]
-        return np.dtype(
-            [
-                ("index", "<i8"),
-                ("digest", "u1", (32,)),
-                ("votes", votes, (self.samples,)),
-                ("counts", "<i8", (self.classes,)),
-                *more,
-                ("crc", "<u4"),
-            ]
-        )
-
-    def to_json(self) -> str:
-        """Return canonical JSON text."""
-        fields = {**attrs.asdict(self, recurse=False), "columns": dict(self.columns)}
-        return json.dumps(fields, sort_keys=True, indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> Header:
-        """Read `to_json`."""
-        with _FORM.reading(text) as fields:
-            header = cls(**fields)
-            try:
-                np.zeros(0, header.dtype)  # sizes that make no row are no sizes
-            except VoteError as error:
-                raise ValueError(str(error)) from error
-            return header
 
 
 @attrs.frozen
@@ -297,123 +192,7 @@ class Writer:
         os.fsync(self.file.fileno())
 
 
-def _in_words(write: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return a full disk or a missing permission, said in one sentence."""
-
-    @wraps(write)
-    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        try:
-            return write(*args, **kwargs)
-        except OSError as error:
-            raise RecordError(
-                f"{error.filename or 'the record'} could not be written: {error.strerror or error}. Finished images "
-                "are kept; free some space or choose another folder, then run the same call again to resume"
-            ) from error
-
-    return call
-
-
-@_in_words
-def vote_dataset(
-    classifier: SmoothedClassifier,
-    images: Images,
-    path: str | Path,
-    *,
-    indices: Sequence[int] | None = None,
-    rank: int = 0,
-    ranks: int = 1,
-    model: str | None = None,
-    progress: bool = False,
-) -> Record:
-    """Record the rankings of `images[indices]` (all by default), and with them the votes, in the folder `path`;
-    continues where a run was stopped. A record of votes alone, of an older version, goes on with votes alone.
-
-    With `ranks` processes, the one with number `rank` takes its share of the images. `model` names the base in the
-    header; by default it is `model_fingerprint(base)`. A run that was killed and continued leaves the same bytes as
-    one that was not: images are written in order, and batched in the same groups.
-
-    >>> import tempfile
-    >>> from smoothing import Scheme
-    >>> bright = FromArrays(lambda lower, upper: ((lower + upper).mean(1) > 1).astype(int), classes=2)
-    >>> classifier = SmoothedClassifier(bright, Scheme.l1(2, shape=(3,), q=4), classes=2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     indices, votes = vote_dataset(classifier, np.array([[0, 0, 0], [4, 4, 4]]), folder, model="bright").votes()
-    >>> indices.tolist(), votes.mean(axis=1).tolist()
-    ([0, 1], [0.0, 1.0])
-    """
-    if not isinstance(images, torch.Tensor | np.ndarray):
-        raise InputError(f"images are a {type(images).__name__}: give one tensor or array [N, *shape] of levels")
-    classifier.levels(images[:1])  # before a folder is made for what cannot be voted on
-    given = np.arange(len(images)) if indices is None else np.asarray(indices)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise RecordError(
-            f"indices of dtype {given.dtype}, shape {given.shape}: write integers, numpy.flatnonzero(mask) say"
-        )
-    chosen = given.astype(np.int64)
-    if len(np.unique(chosen)) != len(chosen):
-        raise RecordError("an index is given twice: every image is recorded once")
-    if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(images):
-        raise RecordError(f"indices {chosen.min()}..{chosen.max()}: the images are 0..{len(images) - 1}")
-    if model is None and isinstance(classifier.base, FromArrays):
-        raise RecordError("a function of arrays has no fingerprint: give model='a name that changes with it'")
-    if not 0 <= rank < ranks:
-        raise RecordError(f"rank {rank} of {ranks}: ranks are numbered 0..{ranks - 1}")
-    header = Header(
-        scheme=classifier.scheme.fingerprint,
-        model=model or model_fingerprint(classifier.base),
-        data=data_fingerprint(images),
-        samples=classifier.scheme.samples,
-        classes=classifier.classes,
-        tolerance=classifier.tolerance,
-    )
-    record = Record.create(path, fitting_header(header, path))
-    size = classifier.group
-    groups = [chosen[i : i + size] for i in range(0, len(chosen), size)][rank::ranks]
-    with record.writer(rank) as writer, ProgressBar(sum(map(len, groups)), "images", progress) as advance:
-        for group in groups:
-            if not set(group.tolist()) <= writer.done:
-                batch = classifier.levels(images[group])
-                for row in zip(group.tolist(), map(digest, batch), classifier.rankings(batch), strict=True):
-                    if row[0] not in writer.done:  # a kill between two rows of a group
-                        writer.append_rankings(*row, classifier.scheme.weights)
-                writer.sync()
-            advance(len(group))
-    return record
-
-
 def fitting_header(header: Header, path: str | Path) -> Header:
     """Return the header with a column for rankings, unless the record in the folder is one of votes alone."""
     older = (Path(path) / _HEADER).exists() and not Record.open(path).header.ranked
     return header if older else header.with_rankings()
-
-
-def model_fingerprint(base: nn.Module) -> str:
-    """Return sha256 over a module's structure (its repr) and its state: names, types, shapes and bytes of all tensors,
-    also of buffers that a state dict leaves out.
-
-    >>> model_fingerprint(nn.Identity()) == model_fingerprint(nn.Identity()) != model_fingerprint(nn.Flatten())
-    True
-    """
-    hashed = hashlib.sha256(repr(base).encode())
-    state = base.state_dict()
-    for name, tensor in sorted((dict(base.named_buffers()) | state).items()):
-        if not isinstance(tensor, torch.Tensor):
-            raise RecordError(
-                f"{name} is a {type(tensor).__name__}, which has no fingerprint: give vote_dataset a name that changes "
-                "with the base, model='...'"
-            )
-        hashed.update(f"{name}:{tensor.dtype}:{tuple(tensor.shape)}".encode())
-        hashed.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return hashed.hexdigest()
-
-
-def data_fingerprint(images: Images) -> str:
-    """Return sha256 over a data set's type, shape and bytes.
-
-    >>> data_fingerprint(np.zeros((2, 3), np.uint8)) == data_fingerprint(torch.zeros((2, 3), dtype=torch.uint8))
-    True
-    """
-    array = images if isinstance(images, np.ndarray) else images.cpu().numpy()
-    hashed = hashlib.sha256(f"{array.dtype}:{array.shape}".encode())
-    hashed.update(np.ascontiguousarray(array).data)
-    return hashed.hexdigest()

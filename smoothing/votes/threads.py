@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def in_order(work: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
-    """Yield `map(work, jobs)`, computed by `threads` threads of one processor each; at most two pieces a thread are
+    """Yield `map(work, jobs)`, computed by `threads` threads of one processor each; at most two pieces per thread are
     ahead.
 
     PyTorch's own threads share the work of one operation and wait for each other after each; threads with a batch

@@ -95,7 +95,7 @@ def test_costs_of_a_capped_power_are_recomputed_by_the_checker() -> None:
 
 @pytest.mark.parametrize("budget", [10**6, 10**8])
 def test_a_periodic_design_does_not_grow_with_its_budget(budget: int) -> None:
-    """It keeps weights: no row an outcome is made, not for its fingerprint, not for a scheme of global widths."""
+    """It keeps weights: no row per outcome is made, not for its fingerprint, not for a scheme of global widths."""
     tracemalloc.start()
     try:
         design = ECM.lp("1/2", 1).design(budget, q=64, kind="periodic")

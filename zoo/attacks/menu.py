@@ -14,12 +14,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from ecm.arrays import Ints
+from ecm.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from smoothing import Scheme
 
-Doubles = NDArray[np.float64]
 _NEAR = (4, 16)  # moves by q/4 and q/16
 _MOST_CHANNELS = 3  # of a pixel whose channels are sent to 0 and q in all combinations
 
@@ -58,7 +57,7 @@ class Menu:
         return np.arange(item, self.scheme.features, self.scheme.sites) if self.pixels else np.array([item])
 
     @cached_property
-    def _g(self) -> Doubles:
+    def _g(self) -> Floats:
         return np.stack([profile.values(self.scheme.q) for profile in self.scheme.metric.components])
 
     @cached_property
@@ -75,21 +74,21 @@ class Menu:
                 ends += [np.minimum(x + step, q), np.maximum(x - step, 0)]
         return np.stack(ends)
 
-    def by_item(self, values: NDArray[np.floating]) -> Doubles:
+    def by_item(self, values: NDArray[np.floating]) -> Floats:
         """Sums over the features of every item of `items`, along the last axis."""
         if not self.pixels:
             return np.asarray(values[..., self.items], dtype=np.float64)
         channels = self.scheme.shape[0]
         return np.asarray(values.reshape(*values.shape[:-1], channels, -1).sum(axis=-2)[..., self.items])
 
-    def costs(self, levels: Ints) -> Doubles:
+    def costs(self, levels: Ints) -> Floats:
         """What every item of `items` costs at these levels, [..., items]."""
         gap = np.abs(levels - self.x)
         costs = self.by_item(self._g[self.scheme.component, gap])
         return np.minimum(costs, self._g[0, -1]) if self.pixels else costs
 
     @cached_property
-    def prices(self) -> Doubles:
+    def prices(self) -> Floats:
         """What every item costs at every target, [targets, items]."""
         return self.costs(self.targets)
 

@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 
 from ecm.errors import ECMError
-from ecm.jsontext import read_json
 from ecm.progress import ProgressBar
 from smoothing import SmoothedClassifier
 from smoothing.certificates import RUNOFF_METHODS, Certificate
@@ -39,7 +38,7 @@ from zoo.distributed import workers
 from zoo.errors import CertifyError, ModelError
 from zoo.files import alone, write_atomically, write_json
 from zoo.folder import ABOUT as CERTIFIED
-from zoo.folder import ATTACK_ABOUT, ATTACK_TABLE, CARD, SCHEME
+from zoo.folder import ATTACK_ABOUT, ATTACK_TABLE, CARD, SCHEME, read_description
 from zoo.models import Model, load, read_scheme, require_unchanged
 
 FORMAT = "ecm-attack-1"
@@ -252,15 +251,8 @@ def read_attack(path: str | os.PathLike[str]) -> Attack:
 
 def read_attack_about(folder: Path) -> dict[str, Any]:
     """`attack.json` of a folder, or an error that says what to do."""
-    try:
-        about: dict[str, Any] = read_json((folder / ATTACK_ABOUT).read_bytes())
-    except FileNotFoundError:
-        raise ModelError(f"{folder} contains no attack: {ATTACK_ABOUT} is missing; run `ecm attack {folder}`") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{folder / ATTACK_ABOUT} cannot be read ({error}): delete it and attack again") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ModelError(f"{folder / ATTACK_ABOUT} is not of the format {FORMAT}: delete it and attack again")
-    return about
+    missing = f"contains no attack: {ATTACK_ABOUT} is missing; run `ecm attack {folder}`"
+    return read_description(folder / ATTACK_ABOUT, FORMAT, missing=missing, again="delete it and attack again")
 
 
 def ball_scaled(ball: Certificate, scale: Fraction) -> Certificate:

@@ -16,6 +16,7 @@ from ecm.files import replace_file
 from zoo.attacks.result import Attacked, above
 from zoo.certification import Unit, ball_text, read_ball
 from zoo.errors import ModelError
+from zoo.folder import complete_lines
 
 if TYPE_CHECKING:
     from smoothing import Scheme
@@ -46,13 +47,7 @@ class AttackTable:
 
     def read(self) -> dict[int, Attacked]:
         """The complete rows on disk by image index."""
-        try:
-            text = self.path.read_text(encoding="ascii")
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f"{self.path} cannot be read ({error}): delete it and attack again") from error
-        header, *lines = text[: text.rfind("\n") + 1].splitlines() or [_HEADER]
+        header, *lines = complete_lines(self.path, again="delete it and attack again") or [_HEADER]
         try:
             if header != _HEADER:
                 raise ValueError(f"columns {header[:60]!r}")

@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ecm.jsontext import read_json
 from smoothing import Header
 from smoothing.certificates import RUNOFF_METHODS
 from zoo.certification.certification import ALL_METHODS, methods_up_to
@@ -16,7 +15,7 @@ from zoo.certification.unit import Unit
 from zoo.data import Dataset
 from zoo.errors import ModelError
 from zoo.files import write_json
-from zoo.folder import ABOUT
+from zoo.folder import ABOUT, read_description
 from zoo.models import Model
 
 FORMAT = "ecm-certification-1"
@@ -58,14 +57,8 @@ def same_run(folder: Path, about: dict[str, Any]) -> bool:
 
 def read_about(folder: Path) -> dict[str, Any]:
     """Return `certify.json` of a folder, or an error that says what to do."""
-    try:
-        about: dict[str, Any] = read_json((folder / ABOUT).read_bytes())
-    except FileNotFoundError:
-        raise ModelError(f"{folder} holds no certification: {ABOUT} is missing; run `ecm certify {folder}`") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{folder / ABOUT} cannot be read ({error}): delete it and certify again") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ModelError(f"{folder / ABOUT} is not of the format {FORMAT}: delete it and certify again")
+    missing = f"holds no certification: {ABOUT} is missing; run `ecm certify {folder}`"
+    about = read_description(folder / ABOUT, FORMAT, missing=missing, again="delete it and certify again")
     for path in _ENTRIES:
         part: Any = about
         for key in path.split("."):

@@ -1,4 +1,4 @@
-"""The table of a run on disk: tab separated, one image a row, flushed row by row.
+"""The table of a run on disk: tab separated, one image per row, flushed row by row.
 
 It begins with the columns `idx label predict radius correct time` that plotting scripts of the field read. `radius` is
 rounded down to a double that the ball still covers, so `radius >= r` never counts an image that is not certified at r.
@@ -21,6 +21,7 @@ from smoothing.scheme import cost_scale
 from zoo.certification.certification import Row
 from zoo.certification.unit import Unit
 from zoo.errors import ModelError
+from zoo.folder import complete_lines
 
 if TYPE_CHECKING:
     from smoothing import Scheme
@@ -118,13 +119,7 @@ class Table:
     def read(self) -> dict[int, Row]:
         """Return the complete rows on disk by image index; {} if there is no table or one with other columns. Tables of
         a plurality that an older version wrote, without a column for the rule, are read too."""
-        try:
-            text = self.path.read_text(encoding="ascii")
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f"{self.path} cannot be read ({error}): delete it and certify again") from error
-        header, *lines = text[: text.rfind("\n") + 1].splitlines() or [""]
+        header, *lines = complete_lines(self.path, again="delete it and certify again") or [""]
         if header not in (self._header, self._older):
             return {}
         try:

@@ -1,4 +1,4 @@
-"""In what the radii of a run are counted, and which radii a table shows."""
+"""The unit of a run's radii, and which radii a table shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Unit:
-    """In what radii are counted: l_p where g = z**p/alpha, changed features or pixels for l0, else metric distance.
+    """The unit of radii: l_p where g = z**p/alpha, changed features or pixels for l0, else metric distance.
 
     `converted` is the p of l_p radii that follow from l1 certificates (the baseline for fractional p). `alone` is the
     metric of the columns of a table that may change, where the others are free or immutable.

@@ -119,13 +119,7 @@ class Column:
         return np.rint(own * q / max(1, self.finest)).astype(np.int64)
 
     def _numbers(self, values: NDArray[Any], outside: Outside) -> NDArray[np.float64]:
-        try:
-            numbers = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"column {self.name!r} contains something that is not a number ({error}): declare it with "
-                f"kinds={{{self.name!r}: 'categorical'}}, or convert it"
-            ) from error
+        numbers = _as_numbers(values, self.name)
         beyond = ~np.isfinite(numbers) | (numbers < self.low) | (numbers > self.high)
         if outside == "clip":
             beyond &= ~np.isfinite(numbers)
@@ -226,13 +220,7 @@ def fit_column(
         )
     if kind == "numeric":
         if limits is None:
-            try:
-                numbers = np.asarray(values, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise DataError(
-                    f"column {name!r} contains something that is not a number ({error}): write "
-                    f"kinds={{{name!r}: 'categorical'}}, or convert it"
-                ) from error
+            numbers = _as_numbers(values, name)
             limits = (float(numbers.min()), float(numbers.max()))
         low, high = (float(end) for end in limits)
         return Column(name, kind, low, high, q if steps is None else int(steps), role=role)
@@ -243,3 +231,13 @@ def fit_column(
         except TypeError:  # values of several types have no order
             categories = sorted(found, key=lambda value: (type(value).__name__, str(value)))
     return Column(name, kind, values=tuple(plain(value) for value in categories), role=role)
+
+
+def _as_numbers(values: NDArray[Any], name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"column {name!r} contains something that is not a number ({error}): declare it with "
+            f"kinds={{{name!r}: 'categorical'}}, or convert it"
+        ) from error

@@ -215,7 +215,7 @@ class Dataset:
         if test is None:
             held = stratified(labels.numpy(), 0.2)
             if bool(held.all()):
-                raise DataError(f"data {name!r}: one image a class leaves none to train on; give a test set too")
+                raise DataError(f"data {name!r}: one image per class leaves none to train on; give a test set too")
             first, second = Tensors(levels[~held], labels[~held]), Tensors(levels[held], labels[held])
         else:
             first, second = Tensors(levels, labels), Tensors(*checked_levels(*test, q, name))

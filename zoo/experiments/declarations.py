@@ -50,7 +50,7 @@ class Family:
 
     @property
     def unusual(self) -> tuple[str, ...]:
-        """In what these models differ from those of the main text (for p = 1: from Levine & Feizi 2021)."""
+        """How these models differ from those of the main text (for p = 1: from Levine & Feizi 2021)."""
         usual = "center" if self.p == 1 else "upper_lower"
         found = [self.representation] if self.representation != usual else []
         found += [self.coupling] if self.coupling else []
@@ -82,7 +82,7 @@ class Panel:
 
     @property
     def title(self) -> str:
-        """In what radii are counted."""
+        """The unit of the radii."""
         if self.p:
             return f"l_{self.p} radius"
         return "changed pixels" if self.families[0].pixel else "changed features"

@@ -38,7 +38,7 @@ class PublishedTable:
     bold: dict[int, str]
 
     def row(self, label: str) -> tuple[Published, ...]:
-        """Return the cells of a row, one a radius."""
+        """Return the cells of a row, one per radius."""
         return self.rows[label]
 
 

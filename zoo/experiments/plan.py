@@ -76,8 +76,8 @@ class Cost:
     """The cost of a whole experiment at one scale."""
 
     models: int
-    draws: int  # training: epochs x images x draws an image, over all models
-    votes: int  # certification: images x forward passes an image, over all models
+    draws: int  # training: epochs x images x draws per image, over all models
+    votes: int  # certification: images x forward passes per image, over all models
     certified: int  # images, over all models
     seconds: float
 

@@ -30,7 +30,7 @@ class Cell:
 
 @attrs.frozen
 class Row:
-    """One row at a scale: ours by certificate (one cell a radius)."""
+    """One row at a scale: ours by certificate (one cell per radius)."""
 
     family: Family
     cells: dict[str, tuple[Cell, ...]]

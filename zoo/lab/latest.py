@@ -34,7 +34,7 @@ class Latest(Generic[T]):
         self._task: asyncio.Task[None] | None = None
 
     def ask(self, wanted: T) -> None:
-        """From now on this is the newest."""
+        """Make this the newest question; older ones are dropped."""
         self._wanted = wanted
         loop = asyncio.get_running_loop()
         if self._task is None or self._task.done():

@@ -78,7 +78,7 @@ class Lab:
 
     @contextmanager
     def _setting(self) -> Iterator[None]:
-        """What the page sets itself is no question of its reader."""
+        """Let the page change its own controls without asking anything: only the reader's changes are questions."""
         before, self._quiet = self._quiet, True
         try:
             yield

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
+from ecm.arrays import Ints
 from ecm.design import Kind
 from zoo.lab.results import SHAPES, Inputs, design_of
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ecm.design import Design
     from smoothing.scheme import Noise, Scheme
 
-Levels = NDArray[np.int64]
 
 SAMPLES = 4
 COUPLINGS: tuple[Literal["independent", "spread"], ...] = ("independent", "spread")
@@ -28,18 +27,18 @@ class Seen:
     """A picture as levels 0..q, and its bins at some samples as half-steps 0..2q; all (C, H, W)."""
 
     q: int
-    levels: Levels
+    levels: Ints
     samples: tuple[int, ...]
-    lower: tuple[Levels, ...]
-    upper: tuple[Levels, ...]
+    lower: tuple[Ints, ...]
+    upper: tuple[Ints, ...]
     shown: float
     """Fraction of the features, over these samples, whose bin is not the whole range."""
-    compared: tuple[tuple[str, Levels, float], ...]
+    compared: tuple[tuple[str, Ints, float], ...]
     """Coupling, middle of every bin at the first of the samples (quarter-steps 0..4q) and the fraction shown there."""
 
 
 @lru_cache(maxsize=16)
-def picture(name: str, q: int) -> Levels:
+def picture(name: str, q: int) -> Ints:
     """Return one of the pictures that come with scikit-learn, in the levels 0..q: (C, H, W)."""
     from sklearn.datasets import load_digits, load_sample_image
 
@@ -53,7 +52,7 @@ def picture(name: str, q: int) -> Levels:
         left = (photo.width - photo.height) // 2
         small = photo.crop((left, 0, left + photo.height, photo.height)).resize(side, Image.Resampling.LANCZOS)
         values = np.moveaxis(np.asarray(small) / 255, -1, 0)
-    levels: Levels = np.rint(values * q).astype(np.int64)
+    levels: Ints = np.rint(values * q).astype(np.int64)
     return levels
 
 
@@ -64,7 +63,7 @@ def _noise(design: Design, name: str, coupling: Literal["independent", "spread"]
     return Noise(Scheme(design, SHAPES[name], coupling=coupling))
 
 
-def _bins(noise: Noise, levels: Levels, samples: tuple[int, ...]) -> tuple[Levels, Levels]:
+def _bins(noise: Noise, levels: Ints, samples: tuple[int, ...]) -> tuple[Ints, Ints]:
     """Return the lower and upper ends of every bin at these samples, in half-steps 0..2q."""
     import torch
 
@@ -72,7 +71,7 @@ def _bins(noise: Noise, levels: Levels, samples: tuple[int, ...]) -> tuple[Level
     return lower[0].numpy().astype(np.int64), upper[0].numpy().astype(np.int64)
 
 
-def middle(scheme: Scheme, levels: Levels, sample: int) -> tuple[Levels, float]:
+def middle(scheme: Scheme, levels: Ints, sample: int) -> tuple[Ints, float]:
     """Return the middle of every feature's bin at one sample, in quarter-steps 0..4q, and the fraction that is shown.
 
     A hidden feature has the whole range as its bin, so its middle is 2q: grey.
@@ -82,7 +81,7 @@ def middle(scheme: Scheme, levels: Levels, sample: int) -> tuple[Levels, float]:
     return _middle(Noise(scheme), levels, sample)
 
 
-def _middle(noise: Noise, levels: Levels, sample: int) -> tuple[Levels, float]:
+def _middle(noise: Noise, levels: Ints, sample: int) -> tuple[Ints, float]:
     lower, upper = _bins(noise, levels, (sample,))
     return (lower + upper)[0], float(((lower > 0) | (upper < 2 * noise.scheme.q)).mean())
 

@@ -128,7 +128,7 @@ def _arguments(
 
 @torch.no_grad()
 def require_fit(name: str, network: nn.Module, shape: Shape, classes: int) -> None:
-    """The network reads what is shown and answers with one number a class, and there is something in it to train.
+    """The network reads what is shown and answers with one number per class, and there is something in it to train.
 
     >>> require_fit("Linear", nn.Linear(6, 5), (6,), 2)
     Traceback (most recent call last):
@@ -136,7 +136,7 @@ def require_fit(name: str, network: nn.Module, shape: Shape, classes: int) -> No
     zoo.errors.ModelError: the network Linear maps (2, 6) to (2, 5), not to (2, 2): ...
     """
     training = network.training
-    wanted = f"a network for these data reads {shape[0]} channels or columns and gives {classes} numbers an input"
+    wanted = f"a network for these data reads {shape[0]} channels or columns and gives {classes} numbers per input"
     place = next((parameter.device for parameter in network.parameters()), None)
     for count in (2, 1):  # one alone: a norm of batch statistics cannot answer, nor is it a function of its input
         given = (count, *shape)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ecm.jsontext import read_json
 from zoo.errors import ModelError
-from zoo.folder import CARD
+from zoo.folder import CARD, read_description
 from zoo.names import closest, spelled
 
 FORMAT = "ecm-model-1"
@@ -53,12 +52,5 @@ def model_folders(*roots: Path) -> Iterator[Path]:
 
 def read_card(path: Path) -> dict[str, Any]:
     """Return the card of a model's folder, or raise an error that says why this is no such folder."""
-    try:
-        card: dict[str, Any] = read_json((path / CARD).read_bytes())
-    except FileNotFoundError:
-        raise ModelError(f"{path} holds no model: {CARD} is missing; name a folder that `ecm train` made") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path / CARD} cannot be read ({error}): restore it, or {AGAIN}") from error
-    if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise ModelError(f"{path / CARD} is not a model card of this package ({FORMAT}): train again with this version")
-    return card
+    missing = f"holds no model: {CARD} is missing; name a folder that `ecm train` made"
+    return read_description(path / CARD, FORMAT, missing=missing, again=f"restore it, or {AGAIN}")

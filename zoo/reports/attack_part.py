@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.certification import COLORS, INK, new_figure, radius_label, svg, whole_ticks
+from zoo.certification import COLORS, INK, new_figure, radius_label, whole_ticks
 from zoo.models import PRETRAINED, RUNS
-from zoo.reports.display import down, png_address
+from zoo.reports.display import down, pictures, png_address
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,23 +45,14 @@ def attack_section(found: Attack | None, images: Dataset | str) -> dict[str, Any
     """Return what the template shows about an attack; None without one."""
     if found is None:
         return None
-    middle, least = found.median_ratio, found.ratios[0] if found.ratios else None
-    changed = sum(row.distance is not None for row in found.rows)
-    unit = found.unit.name
-    wide, narrow = sandwich(found), sandwich(found, narrow=True)
     return {
-        "text": f"For {found.images} images an attack looked for the nearest input that changes the smoothed "
-        f"prediction, with {found.budget:g} votes' worth of passes through the network per image. It changed {changed} "
-        "predictions; each of these inputs was confirmed by a full vote. The certified radius is a lower bound on the "
-        "distance of the nearest such input, the attack an upper bound.",
-        "ratio": "no image has both a certificate and a successful attack"
-        if middle is None
-        else f"Attack distance over certified radius, in d: median {middle:.2f}"
-        + (f", smallest {least:.2f} (never below 1: that would break the certificate)." if least else "."),
-        "src": _address(wide),
-        "narrow": _address(narrow),
-        "alt": f"Two curves by {unit}: certified accuracy, and above it the accuracy under attack; values below.",
-        "head": [unit, "certified (%)", "under attack (%)"],
+        "images": found.images,
+        "budget": f"{found.budget:g}",
+        "changed": sum(row.distance is not None for row in found.rows),
+        "median": found.median_ratio,
+        "least": found.ratios[0] if found.ratios else None,
+        **pictures(lambda narrow: sandwich(found, narrow=narrow)),
+        "head": [found.unit.name, "certified (%)", "under attack (%)"],
         "rows": [
             [f"{float(r):g}", f"{100 * found.certified_accuracy(r).share:.1f}", f"{100 * found.accuracy(r).share:.1f}"]
             for r in found.unit.grid()
@@ -71,10 +61,6 @@ def attack_section(found: Attack | None, images: Dataset | str) -> dict[str, Any
         "image_rows": [_line(found, row) for row in found.rows],
         "gallery": [] if isinstance(images, str) else [_item(found, row, images) for row in _chosen(found)],
     }
-
-
-def _address(figure: Figure) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg(figure).encode()).decode()
 
 
 def sandwich(found: Attack, *, narrow: bool = False) -> Figure:

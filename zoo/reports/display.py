@@ -1,4 +1,4 @@
-"""How a radius and an image are shown to people, in the report and in the lab."""
+"""How a radius, a formula, a figure and an image are shown to people, in the report and in the lab."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import base64
 import decimal
 import io
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from zoo.certification import INK, svg
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LONG = 100
+"""Formulas with more characters than this are shortened."""
 
 
 def down(radius: float, digits: int = 4) -> str:
@@ -36,3 +45,37 @@ def png_address(levels: NDArray[Any], q: int) -> str:
     out = io.BytesIO()
     Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1)).save(out, "PNG")
     return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
+
+
+def svg_address(figure: Figure, *, tight: bool = False) -> str:
+    """Return a figure as an SVG in a data address."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg(figure, tight=tight).encode()).decode()
+
+
+def pictures(draw: Callable[[bool], Figure]) -> dict[str, str]:
+    """Return the figure for a wide page and for a phone; `draw(narrow)` makes it."""
+    return {"src": svg_address(draw(False)), "narrow": svg_address(draw(True))}
+
+
+def formula(latex: str) -> str | None:
+    """Return the formula drawn as SVG in a data address; None if it needs more LaTeX than matplotlib's."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(0.1, 0.1), facecolor="none")
+    figure.text(0, 0, f"${latex}$", fontsize=16, color=INK)
+    try:
+        return svg_address(figure, tight=True)
+    except ValueError:
+        return None
+
+
+def short(text: object) -> str:
+    """Return a formula as it is where it is short, and a long table by its length.
+
+    >>> short("z**0.5/18"), short(list(range(50)))
+    ('z**0.5/18', 'a table of 50 values')
+    """
+    words = str(text)
+    if len(words) <= _LONG:
+        return words
+    return f"a table of {words.count(',') + 1} values" if words.startswith("[") else f"{words[:_LONG]}…"

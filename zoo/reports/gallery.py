@@ -33,11 +33,9 @@ def images_of(about: dict[str, Any], data: Any, root: str | os.PathLike[str] | N
 
 
 def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
-    empty: dict[str, Any] = {"gallery": [], "gallery_head": [], "gallery_rows": [], "seen": [], "seen_text": ""}
-    if isinstance(images, Table):
-        return empty | {"gallery_text": ""}
-    if isinstance(images, str):
-        return empty | {"gallery_text": images}
+    """Return images of the run with their radii, and what the network sees of one; nothing without pictures."""
+    if isinstance(images, str | Table):
+        return {"gallery": [], "gallery_head": [], "gallery_rows": [], "seen": [], "seen_idx": None}
     rows = chosen_rows(found)
     names = images.class_names
     items, table = [], []
@@ -58,22 +56,14 @@ def gallery(found: Certification, images: Dataset | str) -> dict[str, Any]:
         radii = [down(found.radius_of(row, method)) for method in found.methods]
         share = f"{100 * row.hits / found.scheme.total:.1f}"
         table.append([row.idx, names[row.label], names[row.predict], share, row.unsure, *radii])
-    text = (
-        f"{len(items)} images, evenly spaced from the smallest to the largest {found.unit.name} (the number below). "
-        "A solid frame means that the prediction is correct. A dashed frame means that it is wrong, and certified to "
-        "stay wrong within that radius."
-    )
     head = ["image", "class", "predicted", "right votes (%)", "unsure", *(METHOD_NAMES[m] for m in found.methods)]
     middle = rows[len(rows) // 2]
     return {
         "gallery": items,
-        "gallery_text": text,
         "gallery_head": head,
         "gallery_rows": table,
         "seen": _seen(found, images, middle),
-        "seen_text": f"Test image {middle.idx}, and what the network sees of it at four of the {found.scheme.samples} "
-        "samples: the lower and the upper end of the bin that contains each value. A hidden pixel is black in the "
-        "lower picture and white in the upper one.",
+        "seen_idx": middle.idx,
     }
 
 

@@ -19,7 +19,7 @@ def table_rows(found: Certification, about: dict[str, Any], data: Dataset | str)
     """
     spec = spec_of(about)
     if spec is None:
-        return {"rows": [], "rows_text": "", "columns": []}
+        return {"rows": [], "columns": []}
     table = data if isinstance(data, Table) else None
     items = []
     for row in chosen_rows(found, _MOST):
@@ -41,13 +41,8 @@ def table_rows(found: Certification, about: dict[str, Any], data: Dataset | str)
                 for i, (name, value) in enumerate(values.items())
             ]
         items.append(item)
-    text = (
-        f"{len(items)} rows, evenly spaced from the smallest to the largest guarantee. Each sentence is a certificate: "
-        "it holds with certainty, for a wrong prediction too."
-    )
     return {
         "rows": items,
-        "rows_text": text if table is not None or not isinstance(data, str) else f"{text} {data}",
         "columns": [(c.name, c.kind, c.role, _range(c)) for c in spec.columns],
     }
 

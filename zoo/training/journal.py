@@ -17,7 +17,7 @@ from zoo.folder import BOARD, METRICS
 
 
 class Journal:
-    """Writes to `folder/metrics.jsonl` (one object a line) and to the terminal. Without a folder it is silent.
+    """Writes to `folder/metrics.jsonl` (one object per line) and to the terminal. Without a folder it is silent.
 
     A resumed run drops the lines after the step it resumes from: they will be written again.
     """

@@ -71,7 +71,7 @@ def prepared(folder: Path, resume: bool) -> Iterator[None]:
 
 @contextmanager
 def prepared_by_leader(here: Workers, folder: Path, resume: bool) -> Iterator[None]:
-    """The same where several processes share a run: the leading one prepares the folder while the others wait."""
+    """Prepare the folder of a run that several processes share: the leading one does it while the others wait."""
     with ExitStack() as held:
         here.wait()  # nobody may see what the leader is about to write
         if here.leads:

@@ -15,9 +15,9 @@ from ecm.formula.functions.tanh import tanh
 _ALL = (exp, log, sin, cos, tanh, atan, asinh, sign, absolute)
 
 FUNCTIONS = MappingProxyType({function.name: function for function in _ALL})
-"""By the name in a formula; cos occurs inside only, as sin(x + pi/2)."""
+"""The functions by their names in a formula; cos occurs only inside, as sin(x + pi/2)."""
 
 BY_CLASS = MappingProxyType({function.sympy: function for function in _ALL})
-"""By the class in sympy."""
+"""The functions by their classes in sympy."""
 
 __all__ = ["BY_CLASS", "FUNCTIONS", "Function", "Shape"]

@@ -19,6 +19,5 @@ absolute = Function(
     ball=abs,
     series=unsmooth,
     numeric=np.abs,
-    derivatives=lambda x: (np.sign(x), 0 * x),
     shape=_shape,
 )

@@ -11,6 +11,5 @@ exp = Function(
     ball=lambda u: u.exp(),
     series=lambda u: u.exp(),
     numeric=np.exp,
-    derivatives=lambda x: (np.exp(x), np.exp(x)),
     shape=lambda lo, hi: (True, False, False, True),
 )

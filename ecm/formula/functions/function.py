@@ -1,4 +1,4 @@
-"""What a function of one argument declares: its values, its derivatives in floats, and its shape."""
+"""What a function of one argument declares: its values, its power series, and its shape."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Function:
     """A function f of one real argument.
 
     `sympy` is its class in sympy. `ball` encloses f on a ball, `series` continues a power series, `numeric` works on
-    numpy arrays, and `derivatives` gives f' and f'' there. `above` is the open lower end of the domain (None: the
-    whole line), and `shape(lo, hi)` says what is proven of f between lo and hi.
+    numpy arrays. `above` is the open lower end of the domain (None: the whole line), and `shape(lo, hi)` says what is
+    proven of f between lo and hi.
 
     >>> from ecm.formula.functions import FUNCTIONS
     >>> FUNCTIONS["log"].shape(arb(1), arb(2))  # rising and concave
@@ -35,6 +35,5 @@ class Function:
     ball: Callable[[arb], arb]
     series: Callable[[arb_series], arb_series]
     numeric: Callable[[Any], Any]
-    derivatives: Callable[[Any], tuple[Any, Any]]
     shape: Callable[[arb, arb], Shape]
     above: int | None = None

@@ -11,7 +11,6 @@ log = Function(
     ball=lambda u: u.log(),
     series=lambda u: u.log(),
     numeric=np.log,
-    derivatives=lambda x: (1 / x, -1 / x**2),
     shape=lambda lo, hi: (True, False, True, False),
     above=0,
 )

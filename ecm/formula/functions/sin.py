@@ -36,7 +36,6 @@ sin = Function(
     ball=lambda u: u.sin(),
     series=lambda u: u.sin(),
     numeric=np.sin,
-    derivatives=lambda x: (np.cos(x), -np.sin(x)),
     shape=_shape,
 )
 cos = Function(
@@ -45,6 +44,5 @@ cos = Function(
     ball=lambda u: u.cos(),
     series=lambda u: u.cos(),
     numeric=np.cos,
-    derivatives=lambda x: (-np.sin(x), -np.cos(x)),
     shape=lambda lo, hi: _shape(lo + arb.pi() / 2, hi + arb.pi() / 2),
 )

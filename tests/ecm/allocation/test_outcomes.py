@@ -84,7 +84,7 @@ def test_outcomes_cannot_be_changed_afterwards() -> None:
     [([], []), ([1, 2], [1, 2]), ([0, 1], [1, 2]), ([0, 3], [1, 2]), ([0, 0, 1], [1]), ([0, 2, 1, 3], [1, 2, 3])],
 )
 def test_starts_that_do_not_cut_the_gaps_into_rows_are_refused(starts: list[int], gaps: list[int]) -> None:
-    """They begin with 0, rise by at least one divider an outcome, and end with the number of gaps: files may lie."""
+    """They begin with 0, rise by at least one divider per outcome, and end with the number of gaps: files may lie."""
     with pytest.raises(DesignError, match="starts"):
         Outcomes(4, 8, np.array(starts, dtype=np.int64), np.array(gaps, dtype=np.int64))
 

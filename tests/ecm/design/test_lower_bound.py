@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.optimum import budget_bound, optimal_outcomes
 from ecm import ECM, Design, DesignError
-from ecm.design.budget import budget_bound, default_budget, propose_budgets, smallest_budget
+from ecm.design.budget import default_budget, propose_budgets, smallest_budget
 from ecm.design.frontiers import frontier
 from ecm.design.greedy_start import worst_gap
 from ecm.design.lower_bound import feasible, least_gap
-from ecm.design.optimum import optimal_outcomes
 from ecm.design.search import construct
 from ecm.metric import Profile
 from ecm.verification.strategies import concave_tables, designs

@@ -46,6 +46,10 @@ ZEROS = [
     "atan(sqrt(3)) - pi/3",
     "asinh(1) - log(1 + sqrt(2))",
     "2*sin(pi/3)/sqrt(3) - 1",
+    "tanh(log(12)/5) - (exp(2*log(12)/5) - 1)/(exp(2*log(12)/5) + 1)",
+    "(log(6)**2 - tanh(1)**2)/(log(6) + tanh(1) + 1) - (log(6) - tanh(1))*(log(6) + tanh(1))/(log(6) + tanh(1) + 1)",
+    "1 - (1 - 2)/(1 + sqrt(2)) - sqrt(2)",
+    "1/(sqrt(2) + 1) + 1/(sqrt(3) + sqrt(2)) + 1/(2 + sqrt(3)) - 1",
 ]
 
 

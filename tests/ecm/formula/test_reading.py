@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from ecm import ECMError, ExpressionError, Profile
+from ecm import ECMError, ExpressionError, NotAnECM, Profile
 from ecm.formula.building import exact
 from ecm.formula.reading import read
 
@@ -163,6 +163,24 @@ def test_other_sympy_objects_are_refused(expression: object) -> None:
     """Two symbols, foreign functions and non-numbers are refused."""
     with pytest.raises(ExpressionError):
         parse(expression)
+
+
+@pytest.mark.parametrize("power", ["({})**(1/3)", "(2*({}))**0.5", "({0})*({0})", "(({})**2)**3"])
+def test_a_power_of_a_piecewise_is_left_as_it_is_written(power: str) -> None:
+    """sympy would rewrite its conditions into what is no comparison where one of them holds a Piecewise itself."""
+    inner = "Piecewise((0, z <= 0), (z**0.3, E < z), (z, True))"
+    source = power.format(f"Piecewise((1/8, {inner} < 1/3), (1/3, True))")
+    expr = parse(source)
+    assert not expr.has(sympy.ITE)
+    assert parse(text(source)) == expr
+    with pytest.raises(NotAnECM, match="does not start at 0"):
+        Profile.from_expr(source)
+
+
+def test_a_branch_that_never_applies_may_hold_a_pole() -> None:
+    """1/0 stands in the branch z < 0 alone."""
+    profile = Profile.from_expr("z/4*Piecewise((0, z < 0), (2, True))**-1")
+    assert profile.text == "z/4/Piecewise((0, z < 0), (2, True))"
 
 
 @pytest.mark.parametrize("thing", [None, [], b"z", True, object()])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ecm.formula.balls import as_ball, ball_of, precision, series_of
 from ecm.formula.expression import Z, derivative
 from ecm.formula.functions import FUNCTIONS
-from ecm.formula.numeric import floats
+from ecm.formula.numeric import floats, jet
 from ecm.formula.printing import text_of
 from ecm.formula.reading import read
 
@@ -122,9 +122,9 @@ def test_atoms_declare_true_shapes(name: str, lo: Fraction, width: Fraction) -> 
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("sign", "Abs")])
-def test_functions_declare_their_derivatives_in_floats(name: str) -> None:
+def test_functions_have_their_derivatives_in_floats(name: str) -> None:
     """f' and f'' on arrays are those that sympy finds."""
     points, f = np.array([0.2, 0.7, 1.4]), FUNCTIONS[name]
     first = derivative(f.sympy(Z))
-    for found, formula in zip(f.derivatives(points), (first, derivative(first)), strict=True):
+    for found, formula in zip(jet(f.sympy(Z), points)[1:], (first, derivative(first)), strict=True):
         assert found == pytest.approx(floats(formula, points), rel=1e-12)

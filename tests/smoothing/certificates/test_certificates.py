@@ -20,11 +20,12 @@ from smoothing.certificates.certifier import Certifier, certify, certify_all, di
 from smoothing.certificates.integer import integer_radius
 from smoothing.certificates.paper import paper_radius
 from smoothing.certificates.roots import root_below
-from smoothing.certificates.runoff import certify_runoff, runoff_changes, runoff_winner
+from smoothing.certificates.runoff import certify_runoff, runoff_winner
 from smoothing.certificates.soft import certify_soft, certify_soft_sums
 from smoothing.certificates.tally import Tally
 from smoothing.errors import InputError, VoteError
 from smoothing.scheme import Scheme
+from tests.smoothing.certificates.polls import runoff_changes
 
 COUNTS = st.lists(st.integers(0, 30), min_size=2, max_size=5).filter(any)
 FRACTIONS = st.fractions(0, 50, max_denominator=2000)

@@ -26,8 +26,9 @@ from smoothing import (
     pack_orders,
 )
 from smoothing.certificates.electorate import Electorate
-from smoothing.certificates.runoff import Poll, runoff_changes, runoff_winner
+from smoothing.certificates.runoff import Poll, runoff_winner
 from smoothing.verification import BruteForce
+from tests.smoothing.certificates.polls import runoff_changes
 from tests.smoothing.verification.test_brute_force import COUPLINGS, random_scheme
 
 METHODS = ("runoff", "runoff_vote_aware")

@@ -170,7 +170,7 @@ def test_a_base_that_gives_nonsense_is_refused() -> None:
     x = torch.zeros((1, 1), dtype=torch.uint8)
     with pytest.raises(VoteError, match="NaN"):
         SmoothedClassifier(fixed([0.0, float("nan")]), scheme, 2).votes(x)
-    with pytest.raises(VoteError, match="3 numbers an input"):
+    with pytest.raises(VoteError, match="3 numbers per input"):
         SmoothedClassifier(fixed([0.0, 1.0]), scheme, 3).votes(x)
     inf = float("inf")
     cast = SmoothedClassifier(fixed([-inf, 0.0, inf], [inf, inf, 0.0]), scheme, 3).votes(x)

@@ -358,7 +358,7 @@ def test_a_class_without_training_images_must_have_a_name() -> None:
 
 
 def test_a_split_that_would_be_empty_is_refused() -> None:
-    """One image a class, an empty test set, and arrays without labels."""
+    """One image per class, an empty test set, and arrays without labels."""
     levels, labels = np.zeros((2, 3), int), np.arange(2)
     with pytest.raises(DataError, match="leaves none to train on; give a test set"):
         Dataset.from_arrays((levels, labels))

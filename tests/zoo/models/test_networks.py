@@ -29,7 +29,7 @@ from zoo.models.networks import MODELS, Base, build_network, default_model, requ
     ],
 )
 def test_every_network_maps_its_input_to_logits(name: str, shape: tuple[int, ...]) -> None:
-    """Any channels, any size it is meant for, one finite logit a class, and a gradient for every parameter."""
+    """Any channels, any size it is meant for, one finite logit per class, and a gradient for every parameter."""
     torch.manual_seed(0)
     _, network = build_network(name, shape, 7)
     logits = network(torch.rand(2, *shape))

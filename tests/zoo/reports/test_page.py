@@ -15,7 +15,7 @@ import pytest
 from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import CheckpointError, DataError, Dataset, ModelError, certify, load, report, train
 from zoo.certification import find_run, read_about, steps
-from zoo.reports.page import _curve
+from zoo.reports.accuracy_part import accuracy_curve
 
 
 class Page(HTMLParser):
@@ -180,7 +180,7 @@ def test_every_method_is_tabulated_at_its_own_share(tmp_path: Path) -> None:
     paper = attrs.evolve(balls["paper"], radius=None, closed=False)
     rows[right] = attrs.evolve(rows[right], balls={**balls, "paper": paper})
     fewer = attrs.evolve(found, rows=tuple(rows))
-    table = _curve(fewer)["rows"]
+    table = accuracy_curve(fewer)["rows"]
     assert len(table) == len(steps(fewer, "vote_aware")[0]) == len(steps(fewer, "paper")[0]) + 1
     for share, *radii in table:
         for method, radius in zip(fewer.methods, radii, strict=True):

@@ -1,15 +1,18 @@
-"""The optimal design on a small grid as a mixed-integer program over Monge matrices: an independent optimum."""
+"""What no design can beat: the optimum that a solver finds on a small grid, and a lower bound on budgets."""
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import attrs
 import numpy as np
 
+from ecm import ECM
 from ecm.allocation import Outcomes
 from ecm.arrays import Floats, Ints
 from ecm.design.blocks import outcomes_of
+from ecm.design.budget import may_reach
 from ecm.errors import DesignError
 
 
@@ -25,8 +28,9 @@ class Optimum:
 def optimal_outcomes(caps: Ints, target: Floats, *, solver: str = "HIGHS", seconds: float = 60.0) -> Optimum:
     """Return outcomes with the smallest max of target[k] - c(x, x+k) under c <= caps; for q <= 12 or so.
 
-    Integers F(x, y) = n - c(x, y), n = caps[q], whose mixed differences (the blocks) are all >= 0. The solver's answer
-    is rounded and rebuilt as outcomes; its caps are checked in integers here, "optimal" is the solver's word.
+    A mixed-integer program over Monge matrices: integers F(x, y) = n - c(x, y), n = caps[q], whose mixed differences
+    (the blocks) are all >= 0. The solver's answer is rounded and rebuilt as outcomes; its caps are checked in integers
+    here, "optimal" is the solver's word.
 
     >>> import numpy as np
     >>> best = optimal_outcomes(np.array([0, 1, 2]), np.array([0.0, 1.5, 2.5]))
@@ -66,3 +70,18 @@ def optimal_outcomes(caps: Ints, target: Floats, *, solver: str = "HIGHS", secon
     if bool((found.most > caps).any()):
         raise DesignError(f"{solver} returned outcomes above the caps: use another solver")
     return Optimum(found, status == mip.OptimizationStatus.OPTIMAL, float(model.objective_bound))
+
+
+def budget_bound(metric: ECM, epsilon: float, q: int = 255, limit: int | None = None) -> int:
+    """Return the smallest B that the propagation bound does not rule out: no design of fewer outcomes has eps_max <=
+    epsilon.
+
+    >>> budget_bound(ECM.from_expr("z"), 0.0, limit=300)
+    255
+    """
+    for budget in count(1):
+        if limit is not None and budget > limit:
+            raise DesignError(f"no budget up to {limit} can reach epsilon = {epsilon} at q = {q}: raise one of them")
+        if may_reach(metric, budget, epsilon, q):
+            return budget
+    raise AssertionError
