@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.soak._result import Options, Result, same_bytes
 from benchmarks.soak._runs import certification, table_without_times, training, voting
 from ecm import ECMError
+from zoo.folder import WEIGHTS
 
 
 def soak(options: Options) -> Result:
@@ -22,7 +23,7 @@ def soak(options: Options) -> Result:
         os.environ["ECM_CACHE"] = str(place / "cache")
         training(place / "training")
         runs: list[tuple[str, Callable[[Path], None], list[str]]] = [
-            ("training", training, ["weights.safetensors"]),
+            ("training", training, [WEIGHTS]),
             ("voting", voting, ["header.json", "rank-00000.rows"]),
             ("certification", certification(place / "training"), ["votes/rank-00000.rows"]),
         ]

@@ -17,6 +17,7 @@ import attrs
 from benchmarks.soak._result import Options, Result, same_bytes
 from benchmarks.soak._runs import certification, ended, forked, table_without_times, training, voting
 from smoothing import Record
+from zoo.folder import SCHEME, WEIGHTS
 
 
 @attrs.frozen
@@ -37,7 +38,7 @@ def soak(options: Options) -> Result:
         os.environ["ECM_CACHE"] = str(place / "cache")
         run, votes = certification(place / "training" / "calm"), ("votes/header.json", "votes/rank-00000.rows")
         for hunt in (
-            Hunt("training", training, ("weights.safetensors", "scheme.json")),
+            Hunt("training", training, (WEIGHTS, SCHEME)),
             Hunt("voting", voting, ("header.json", "rank-00000.rows")),
             Hunt("certification", run, votes),
             Hunt("table writing", run, votes, _with_votes),

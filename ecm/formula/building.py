@@ -68,7 +68,10 @@ def power(base: Expr, exponent: Expr) -> Expr:
         _require_real_power(base, exponent)
     if base.is_zero and exponent != 0:
         return sp.Integer(0)
-    return _checked(base**exponent)
+    raised = _checked(base**exponent)
+    if raised.has(sp.ITE):  # what sympy makes of such a condition is no comparison
+        raise ExpressionError("a Piecewise whose condition holds a Piecewise cannot be raised to a power")
+    return raised
 
 
 def _refuse_huge_power(base: Expr, exponent: sp.Rational) -> None:

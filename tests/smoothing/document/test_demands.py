@@ -13,7 +13,7 @@ import pytest
 
 from ecm import ECM
 from ecm.design import Design
-from smoothing.certificates import Certifier
+from smoothing.certificates import Certifier, pack_orders
 from smoothing.document import checker
 from smoothing.document.document import certificate_document, level_bytes, scheme_facts, vote_bytes
 from smoothing.scheme import Scheme
@@ -198,6 +198,53 @@ def test_features_whose_every_change_costs_one_stay_out_of_smaller_balls(ball: s
     else:
         with pytest.raises(checker.Rejected):
             checker.check(claim, *files)
+
+
+def ranked(scheme: Scheme, orders: list[list[int]], levels: list[int]) -> Claim:
+    """An honest claim about a run-off."""
+    codes, image, facts = pack_orders(orders), np.array(levels).reshape(scheme.shape), scheme_facts(scheme)
+    classes = len(orders[0])
+    ball = Certifier(scheme, classes, "runoff_vote_aware")(codes, image)
+    text = certificate_document(ball, codes, image, scheme, classes=classes, shared=facts)
+    return json.loads(text), facts, vote_bytes(codes), level_bytes(image)
+
+
+@pytest.mark.parametrize(
+    ("ball", "radius", "holds"), [("open", "1", True), ("closed", "1", False), ("open", "5/4", False)]
+)
+def test_the_same_of_a_runoff(ball: str, radius: str, holds: bool) -> None:
+    """Within d < 1 nobody changes the features that cost 1."""
+    design = Design.from_rows(FIXED, [[[2], [3]], [[1], [2], [3], [4], [1], [2], [3], [4], [1], [2], [3], [4]]], 4, 12)
+    document, *files = ranked(Scheme(design, (2,)), [[0, 1, 2]] * 12, [1, 2])
+    assert (document["radius"], document["ball"], document["everywhere"]) == ("1", "open", False)
+    claim = {**document, "radius": radius, "ball": ball}
+    if holds:
+        checker.check(claim, *files)
+    else:
+        with pytest.raises(checker.Rejected):
+            checker.check(claim, *files)
+
+
+@pytest.mark.parametrize("runoff", [False, True])
+def test_a_rival_that_can_gain_exactly_what_it_needs_is_not_harmless(runoff: bool) -> None:
+    """Four votes for class 1, two of which the one feature touches: class 0 wins the tie, at distance 1/2."""
+    scheme = Scheme(Design.from_rows(ECM.l0(2), [[1], [1]], q=1, budget=4), (1,), coupling="independent")
+    document, *files = ranked(scheme, [[1, 0]] * 4, [0]) if runoff else claimed(scheme, [1] * 4, [0])
+    checker.check(document, *files)
+    assert (document["radius"], document["ball"]) == ("1/2", "open")
+    harmless = {"multipliers": [[0, None]], "races": [["duel", 1, 0, None], ["overtake", 1, 0, None]]}
+    for claim in ({"ball": "closed"}, {"radius": "3/4"}, {"radius": "3/4", **harmless}):
+        with pytest.raises(checker.Rejected):
+            checker.check({**document, **claim}, *files)
+
+
+def test_a_race_is_only_priced_where_samples_are_cyclic() -> None:
+    """Permutations are not among the facts."""
+    scheme = Scheme(ECM.l1(2).design(16, q=4), (3,), coupling="permutation")
+    document, *files = ranked(scheme, [[1, 0]] * 15 + [[0, 1]], [0, 2, 4])
+    radius = Fraction(document["radius"]) + Fraction(1, 4)
+    with pytest.raises(checker.Rejected, match="the coupling is cyclic"):
+        checker.check({**document, "radius": str(radius), "races": [["duel", 1, 0, 1 << 36]]}, *files)
 
 
 DESIGN: dict[str, Any] = {"q": 4, "budget": 8, "scale": SCALE, "metric": ["z/2"], "shape": [3], "rows": None}
