@@ -69,7 +69,7 @@ def power(base: Expr, exponent: Expr) -> Expr:
     if base.is_zero and exponent != 0:
         return sp.Integer(0)
     raised = _checked(base**exponent)
-    if raised.has(sp.ITE):  # what sympy makes of such a condition is no comparison
+    if raised.has(sp.ITE, sp.Or, sp.Not, sp.Eq, sp.Ne):  # what sympy makes of such conditions
         raise ExpressionError("a Piecewise whose condition holds a Piecewise cannot be raised to a power")
     return raised
 
