@@ -134,17 +134,26 @@ class Session:
             self.trees[path] = tree, mutants(tree)
         return self.trees[path][1]
 
+    def guarded(self, path: str) -> dict[int, int]:
+        """By the line of an `if`, the line of the first statement that it guards."""
+        self.mutants(path)
+        found = (node for node in ast.walk(self.trees[path][0]) if isinstance(node, ast.If))
+        return {node.lineno: node.body[0].lineno for node in found}
+
     def chosen(self, path: str, mutant: Mutant, budget: float) -> list[str]:
-        """The tests that reach the mutant, the most promising first, until their seconds are more than the budget."""
+        """The tests that reach the mutant, the most promising first, until their seconds are more than the budget.
+
+        For a condition those come first that reach what it guards."""
         line = mutant.line if mutant.function else None
+        guarded = self.guarded(path).get(mutant.line)
         able = [
-            (entry.seconds / (1 + 5 * self.kills[name]), name)
+            (guarded not in entry.lines.get(path, ()), entry.seconds / (1 + 5 * self.kills[name]), name)
             for name, entry in self.reached.items()
             if name in self.items and entry.seconds < 60
             if (line in entry.lines.get(path, ()) if line else path in entry.lines)
         ]
         names, spent = list[str](), 0.0
-        for _, name in sorted(able):
+        for *_, name in sorted(able):
             if names and spent + self.reached[name].seconds > budget:
                 continue
             names.append(name)
