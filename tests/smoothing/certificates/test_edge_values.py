@@ -194,6 +194,7 @@ def test_a_pixel_whose_channels_have_rational_and_irrational_costs_counts_all_of
     for radius, inside in (("3/4", False), ("9/8", True)):
         pixels = ball(Fraction(radius), True, ECM.lp("1/2"), (2, 1), threat="pixels")
         assert pixels.contains(x, y) == pixels.contains(y, x) == inside
+        assert pixels.contains(x, [[0], [2]])
 
 
 @pytest.mark.parametrize("closed", [True, False])
@@ -272,6 +273,8 @@ def test_unsure_samples_count_in_the_total_of_a_runoff() -> None:
         ([3, 4], 0, [[0, 5], [3, 0]]),
         ([3, 5, 0], 0, [[0, 9, 0], [3, 0, 0], [0, 0, 0]]),
         ([3, 5], 0, [[0, -1], [3, 0]]),
+        ([3, 3, 3], -1, [[0, 4, 4], [4, 0, 4], [4, 4, 0]]),
+        ([3, 5, 0], 0, [[0, 4, 8], [5, 0, 8], [0, 0, 0]]),
     ],
 )
 def test_numbers_that_are_no_runoff_are_refused(votes: Any, unsure: int, prefer: Any) -> None:

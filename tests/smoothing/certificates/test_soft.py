@@ -77,3 +77,10 @@ def test_sums_stay_exact() -> None:
     with pytest.raises(VoteError, match="too fine"):
         certify_soft(outputs, 1 << 48, LEVELS, SCHEME)
     assert certify_soft(outputs, (1 << 48) - 1, LEVELS, SCHEME).prediction == 1
+
+
+def test_what_nobody_can_change_is_certified_everywhere() -> None:
+    """One feature touches one of four samples, and three are enough."""
+    scheme = Scheme(Design.from_rows(ECM.l0(2), [[1]], q=1, budget=4), (1,), coupling="independent")
+    found = certify_soft(np.array([[0, 5]] * 4), 5, np.array([0]), scheme)
+    assert found.everywhere and found.closed and found.prediction == 1
