@@ -185,3 +185,46 @@ def test_three_points_show_a_bend_only_where_there_is_one(text: str, points: tup
 def test_points_of_a_metric_refute_nothing(text: str) -> None:
     """Ties are no violation."""
     refute(read(text).expr, [Fraction(k, 16) for k in range(17)])
+
+
+def test_a_point_that_is_irrational_lies_between_its_bounds() -> None:
+    """And is known exactly all the same."""
+    point = Point.of(read("sqrt(2)/2").expr)
+    assert point.value is None and point.lo < point.hi and point.hi - point.lo < Fraction(1, 1 << 40)
+    assert 2 * point.lo**2 < 1 < 2 * point.hi**2
+    assert as_ball(point.lo) < point.ball() < as_ball(point.hi) and point.ball() ** 2 * 2 - 1 < 1e-9
+    assert point.number == read("sqrt(2)/2").expr and str(point) == "2**(1/2)/2" and point.narrowed(Fraction(1)) == (
+        point.lo,
+        point.hi,
+    )
+    assert Point.of(Fraction(1, 3)).lo == Point.of(Fraction(1, 3)).hi == Point.of(Fraction(1, 3)).value == Fraction(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("z-1/2", [1]),
+        ("1/2-z", [-1]),
+        ("z-2**(1/2)/2", [1]),
+        ("z-3/4", [-1, 1]),
+        ("z-3/2", [-1]),
+        ("1/z-5/4", [1, -1]),
+        ("z**pi-1/2", [-1, 1]),
+        ("z**0.5-1", [-1]),
+        ("exp(z)-9/4", [-1, 1]),
+    ],
+)
+def test_signs_from_an_irrational_point_on(text: str, expected: list[int]) -> None:
+    """Between 1/sqrt(2) and 1, with runs of one sign taken together."""
+    found = signs(read(text).expr, Point.of(read("sqrt(2)/2").expr), Point.of(1), Deadline(10))
+    assert [s for k, (_, _, s) in enumerate(found) if not k or s != found[k - 1][2]] == expected
+
+
+def test_signs_beside_an_isolated_root() -> None:
+    """An end that is known as a root only."""
+    parts = signs(read("sin(3*z)-z").expr, Point.of(0), Point.of(1), Deadline(10))
+    root = next(hi for _, hi, _ in parts if hi.root is not None)
+    for left, right, zeros in ((Point.of(0), root, 1), (root, Point.of(1), 0)):
+        found = signs(read("z-1/2").expr, left, right, Deadline(10))
+        assert (found[0][0], found[-1][1]) == (left, right)
+        assert len({s for *_, s in found}) == zeros + 1
