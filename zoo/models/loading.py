@@ -78,7 +78,9 @@ def _checked(kind: type[Model], folder: Path, card: dict[str, Any], base: nn.Mod
     if model.classes != len(card["data"]["class_names"]):
         raise ModelError(f"{folder}: {model.classes} classes, but {len(card['data']['class_names'])} class names")
     if not isinstance(found := card.get("certification") or {}, dict):
-        raise ModelError(f"{folder / CARD}: certification = {found!r} is no report of one: restore the card, or {AGAIN}")
+        raise ModelError(
+            f"{folder / CARD}: certification = {found!r} is no report of one: restore the card, or {AGAIN}"
+        )
     config_text(card), readme_text(card)  # a certification writes them again: better to know now what is missing
     return model
 

@@ -36,8 +36,11 @@ def test_periodic_outcomes_are_those_of_the_list(q: int, budget: int, weights: d
     periodic, plain = Outcomes.from_weights(weights, q, budget), listed(q, budget, weights)
     assert (periodic.finite, periodic.infinite) == (plain.finite, plain.infinite)
     assert [row.tolist() for row in periodic.rows()] == [row.tolist() for row in plain.rows()]
-    assert np.array_equal(periodic.starts, plain.starts) and np.array_equal(periodic.gaps, plain.gaps)
-    assert periodic == plain and plain == periodic and hash(periodic) == hash(plain)
+    assert np.array_equal(periodic.starts, plain.starts)
+    assert np.array_equal(periodic.gaps, plain.gaps)
+    assert periodic == plain
+    assert plain == periodic
+    assert hash(periodic) == hash(plain)
     for name in ("least", "most", "total", "dividers"):
         assert getattr(periodic, name).tolist() == getattr(plain, name).tolist(), name
     assert [row.tolist() for row in periodic.splits()] == [row.tolist() for row in plain.splits()]
@@ -60,9 +63,12 @@ def test_splits_are_counted_pair_by_pair(q: int, budget: int, weights: dict[int,
 def test_lists_that_differ_are_not_equal() -> None:
     """By weights, by rows, by size, or by kind."""
     one = Outcomes.from_weights({1: 1, 2: 1}, 4, 5)
-    assert one != Outcomes.from_weights({1: 3}, 4, 5) and one != Outcomes.from_weights({1: 1, 2: 1}, 4, 6)
-    assert one != Outcomes.from_rows([[1]], 4, 5) and Outcomes.from_rows([[1]], 4, 5) != one
-    assert one != "one" and Outcomes.from_rows([[1]], 4, 5) != [1]
+    assert one != Outcomes.from_weights({1: 3}, 4, 5)
+    assert one != Outcomes.from_weights({1: 1, 2: 1}, 4, 6)
+    assert one != Outcomes.from_rows([[1]], 4, 5)
+    assert Outcomes.from_rows([[1]], 4, 5) != one
+    assert one != "one"
+    assert Outcomes.from_rows([[1]], 4, 5) != [1]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,15 @@ FORMULAS = [
     *("-(z-1/2)**4", "(z-1/2)**4", "z-z**3", "z**1.5", "z**0.7-z**1.5/9", "log1p(z)+z**3/9", "tanh(z)*z", "sin(3*z)"),
     *("sin(4*z)", "sin(6*z)/6+z", "1/(z+1)+z", "z/(z+1/4)", "z*exp(-z)", "z*exp(-3*z)", "sqrt(z+z**2)", "z**2*(1-z)"),
     *("sqrt(1-(1-z)**2)", "1-(1-z)**1.5", "(1-z)**1.5", "log1p(sqrt(z))", "sqrt(z)*(1-z/10)", "sqrt(z)+z**2/2", "3*z"),
-    *("(z-1/7)**2*(1/2-z)", "tanh(9*z)+z**2", "atan(5*z)-z", "z-(z-1/3)**6", "-exp(z)", "exp(-(8*z-4)**2)", "z**3-z**4"),
+    *(
+        "(z-1/7)**2*(1/2-z)",
+        "tanh(9*z)+z**2",
+        "atan(5*z)-z",
+        "z-(z-1/3)**6",
+        "-exp(z)",
+        "exp(-(8*z-4)**2)",
+        "z**3-z**4",
+    ),
 ]
 INTERVALS = [("0", "1"), ("1/4", "3/4"), ("1/3", "1"), ("0", "1/5"), ("3/10", "1/3")]
 
@@ -34,7 +42,8 @@ def test_evidence_is_given_exactly_for_concave_pieces(text: str, left: str, righ
         if concave:
             evidence = concave_piece(e, piece, Deadline(10))
             assert evidence.rules == (evidence.cells == 0)
-            assert evidence.rules == (evidence.text == "composition rules") and 0 <= evidence.ends <= evidence.cells
+            assert evidence.rules == (evidence.text == "composition rules")
+            assert 0 <= evidence.ends <= evidence.cells
             assert evidence.rules or f"on {evidence.cells} cell" in evidence.text
             assert ("expansion" in evidence.text) == (evidence.ends > 0)
             return
@@ -52,4 +61,3 @@ def test_a_bump_that_no_sample_meets_is_not_overlooked(place: str) -> None:
     e = read(f"sqrt(z)/2+1e-9*exp(-((z-{place})*100000)**2)").expr
     with precision(128), pytest.raises((NotAnECM, Undecided)):
         concave_piece(e, Piece(Point.of(0), Point.of(1), e), Deadline(10))
-

@@ -57,8 +57,10 @@ PIECES = {
     "Min(3*z, 1)/18": "0 z/6 1/3 1/18", "Max(3*z, 1)": "0 1 1/3 3*z", "Abs(z-1/4)": "0 1/4-z 1/4 z-1/4",
     "sign(z-1/2)*z": "0 -z 1/2 z", "Min(z, 1/2, 1-z)": "0 z 1/2 1-z", "Max(z, 1/2, 1-z)": "0 1-z 1/2 z",
     "Min(2*z, 1/2)+Min(3*z, 1/2)": "0 5*z 1/6 2*z+1/2 1/4 1", "Piecewise((z, z<1/3), (1/3, True))": "0 z 1/3 1/3",
-    "Piecewise((z, z<=1/3), (2*z, z<1/2), (1, True))": "0 z 1/3 2*z 1/2 1", "Min(z, Max(1/4, z/2))": "0 z 1/4 1/4 1/2 z/2",
-    "Piecewise((z, 1/4<z<1/2), (0, True))": "0 0 1/4 z 1/2 0", "Abs(Abs(z-1/2)-1/4)": "0 1/4-z 1/4 z-1/4 1/2 3/4-z 3/4 z-3/4",
+    "Piecewise((z, z<=1/3), (2*z, z<1/2), (1, True))": "0 z 1/3 2*z 1/2 1",
+    "Min(z, Max(1/4, z/2))": "0 z 1/4 1/4 1/2 z/2",
+    "Piecewise((z, 1/4<z<1/2), (0, True))": "0 0 1/4 z 1/2 0",
+    "Abs(Abs(z-1/2)-1/4)": "0 1/4-z 1/4 z-1/4 1/2 3/4-z 3/4 z-3/4",
 }  # fmt: skip
 
 
@@ -76,13 +78,16 @@ def test_pieces_are_those_of_the_definition(text: str, expected: str) -> None:
 
 def test_an_isolated_root_is_enclosed_as_closely_as_is_asked() -> None:
     """And the enclosure holds the root."""
-    root = next(hi for _, hi, _ in signs(read("sin(3*z)-z").expr, Point.of(0), Point.of(1), Deadline(10)) if hi.root is not None)
+    root = next(
+        hi for _, hi, _ in signs(read("sin(3*z)-z").expr, Point.of(0), Point.of(1), Deadline(10)) if hi.root is not None
+    )
     lo, hi = root.narrowed(Fraction(1, 1 << 100))
     assert 0 < hi - lo <= Fraction(1, 1 << 100)
     with precision(300):
         assert point_ball(root.root, lo) > 0 > point_ball(root.root, hi)
         assert as_ball(lo) < root.ball() < as_ball(hi)
-    assert abs(float(root.number) - float(lo)) < 1e-15 and float(root) == pytest.approx(float(lo))
+    assert abs(float(root.number) - float(lo)) < 1e-15
+    assert float(root) == pytest.approx(float(lo))
 
 
 @given(st.fractions(0, 2, max_denominator=50), st.fractions(0, 1, max_denominator=50))
@@ -90,10 +95,21 @@ def test_the_simplest_fraction_has_the_least_denominator(low: Fraction, width: F
     """By trying them all."""
     found = simplest(low, low + width)
     tried = (Fraction(n, d) for d in range(1, 51) for n in range(3 * d + 1) if low <= Fraction(n, d) <= low + width)
-    assert low <= found <= low + width and found.denominator == next(tried).denominator
+    assert low <= found <= low + width
+    assert found.denominator == next(tried).denominator
 
 
-SMOOTH = ["sin(5*z)", "sqrt(z+1)-z**2", "exp(2*z)", "1/(z+2)", "tanh(z)-z/3", "z**2-z/2+1/16", "log1p(z)*z", "z**9", "2"]
+SMOOTH = [
+    "sin(5*z)",
+    "sqrt(z+1)-z**2",
+    "exp(2*z)",
+    "1/(z+2)",
+    "tanh(z)-z/3",
+    "z**2-z/2+1/16",
+    "log1p(z)*z",
+    "z**9",
+    "2",
+]
 
 
 @pytest.mark.parametrize("text", SMOOTH)
@@ -112,9 +128,10 @@ def test_taylor_bounds_hold_all_values(text: str, left: Fraction, right: Fractio
 
 
 BESIDE = {
-    "z-sin(z)": 1, "sin(z)-z": -1, "sqrt(z)-z": 1, "z-sqrt(z)": -1, "z**1.5-z": -1, "z**(1/3)-z**(1/2)": 1, "exp(z)-1-z": 1,
-    "1-exp(z)": -1, "z**2-z**3": 1, "sqrt(log1p(z))": 1, "log1p(z)-z": -1, "z/(1+z)-z": -1, "0*z": 0, "tanh(sqrt(z))-z": 1,
-    "1/(1+z)-1": -1, "atan(z)-z": -1, "z**-0.5": 1, "2-z": 1, "z-2": -1, "sqrt(z+z**2)-sqrt(z)": 1,
+    "z-sin(z)": 1, "sin(z)-z": -1, "sqrt(z)-z": 1, "z-sqrt(z)": -1, "z**1.5-z": -1, "z**(1/3)-z**(1/2)": 1,
+    "exp(z)-1-z": 1, "1-exp(z)": -1, "z**2-z**3": 1, "sqrt(log1p(z))": 1, "log1p(z)-z": -1, "z/(1+z)-z": -1, "0*z": 0,
+    "tanh(sqrt(z))-z": 1, "1/(1+z)-1": -1, "atan(z)-z": -1, "z**-0.5": 1, "2-z": 1, "z-2": -1,
+    "sqrt(z+z**2)-sqrt(z)": 1,
 }  # fmt: skip
 
 
@@ -190,14 +207,21 @@ def test_points_of_a_metric_refute_nothing(text: str) -> None:
 def test_a_point_that_is_irrational_lies_between_its_bounds() -> None:
     """And is known exactly all the same."""
     point = Point.of(read("sqrt(2)/2").expr)
-    assert point.value is None and point.lo < point.hi and point.hi - point.lo < Fraction(1, 1 << 40)
+    assert point.value is None
+    assert point.lo < point.hi
+    assert point.hi - point.lo < Fraction(1, 1 << 40)
     assert 2 * point.lo**2 < 1 < 2 * point.hi**2
-    assert as_ball(point.lo) < point.ball() < as_ball(point.hi) and point.ball() ** 2 * 2 - 1 < 1e-9
-    assert point.number == read("sqrt(2)/2").expr and str(point) == "2**(1/2)/2" and point.narrowed(Fraction(1)) == (
+    assert as_ball(point.lo) < point.ball() < as_ball(point.hi)
+    assert point.ball() ** 2 * 2 - 1 < 1e-9
+    assert point.number == read("sqrt(2)/2").expr
+    assert str(point) == "2**(1/2)/2"
+    assert point.narrowed(Fraction(1)) == (
         point.lo,
         point.hi,
     )
-    assert Point.of(Fraction(1, 3)).lo == Point.of(Fraction(1, 3)).hi == Point.of(Fraction(1, 3)).value == Fraction(1, 3)
+    assert (
+        Point.of(Fraction(1, 3)).lo == Point.of(Fraction(1, 3)).hi == Point.of(Fraction(1, 3)).value == Fraction(1, 3)
+    )
 
 
 @pytest.mark.parametrize(

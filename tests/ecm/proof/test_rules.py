@@ -61,7 +61,9 @@ def _end(text: str) -> arb:
 
 
 @pytest.mark.parametrize("text", SHAPES)
-@pytest.mark.parametrize(("left", "right"), [UNIT, QUARTERS, (Fraction(0), Fraction(1, 2)), (Fraction(1, 2), Fraction(1))])
+@pytest.mark.parametrize(
+    ("left", "right"), [UNIT, QUARTERS, (Fraction(0), Fraction(1, 2)), (Fraction(1, 2), Fraction(1))]
+)
 def test_every_claim_is_true(text: str, left: Fraction, right: Fraction) -> None:
     """At points inside the open interval, and at the points between them."""
     formula = read(text).expr

@@ -201,21 +201,26 @@ def test_a_pixel_whose_channels_have_rational_and_irrational_costs_counts_all_of
 def test_less_than_one_feature_is_none(closed: bool) -> None:
     """A ball of l0 below the cost of one feature holds x alone."""
     found = ball(Fraction(1, 9), closed, ECM.l0(4))
-    assert found.features() == 0 and found.lp_radius() == 0
-    assert found.covers_lp(0) and found.covers_lp(Fraction(1, 2)) and not found.covers_lp(1)
+    assert found.features() == 0
+    assert found.lp_radius() == 0
+    assert found.covers_lp(0)
+    assert found.covers_lp(Fraction(1, 2))
+    assert not found.covers_lp(1)
 
 
 def test_an_lp_radius_is_compared_by_powers_of_both_sides() -> None:
     """p = 2/3: rho**2 < (2/8)**3 where rho < 1/8."""
     found = ball(Fraction(1, 8), False, ECM.lp("2/3", 2))
-    assert found.covers_lp(Fraction(1249, 10000)) and not found.covers_lp(Fraction(1, 8))
+    assert found.covers_lp(Fraction(1249, 10000))
+    assert not found.covers_lp(Fraction(1, 8))
 
 
 def test_a_ball_of_all_points_lets_every_feature_change() -> None:
     """Although two of the dearest would cost more than any two points are apart."""
     metric = ECM.grouped([ECM.l1(2), ECM.l0(4)])
     all_points = attrs.evolve(ball(Fraction(3, 4), True, metric), everywhere=True)
-    assert all_points.features() == 2 and all_points.features(among=[0, 1]) == 2
+    assert all_points.features() == 2
+    assert all_points.features(among=[0, 1]) == 2
 
 
 def test_an_irrational_cost_is_rounded_up_by_less_than_one_unit() -> None:
@@ -252,7 +257,9 @@ def test_a_runoff_that_nobody_can_change_is_certified_everywhere() -> None:
     """As a plurality is."""
     codes = pack_orders([[1, 0, 2]] * 4)
     found = Certifier(lone_feature(1), 3)(codes, np.array([0]))
-    assert found.everywhere and found.closed and found.rule == "runoff"
+    assert found.everywhere
+    assert found.closed
+    assert found.rule == "runoff"
 
 
 def test_unsure_samples_count_in_the_total_of_a_runoff() -> None:

@@ -50,14 +50,16 @@ def test_bounds_are_those_of_the_binomial_law(successes: int, n: int, beta: floa
     assert binom.sf(successes - 1, n, low + 0.99e-9) <= beta <= binom.sf(successes - 1, n, low + 2e-9)
     high = upper_bound(n - successes, n, beta)
     assert binom.cdf(n - successes, n, high - 0.99e-9) <= beta <= binom.cdf(n - successes, n, high - 2e-9)
-    assert lower_bound(0, n, beta) == 0 and upper_bound(n, n, beta) == 1
+    assert lower_bound(0, n, beta) == 0
+    assert upper_bound(n, n, beta) == 1
 
 
 def test_half_is_what_the_class_must_keep() -> None:
     """D < L - 1/2, with L at the level beta, from the draws that were not used to choose the class."""
     found = smoothed(20, 80, first=1).certify(np.full(3, 0.5), n0=10, n=100, beta=0.01)
     assert (found.prediction, found.lower) == (1, lower_bound(80, 100, 0.01))
-    assert found.difference == found.lower - 0.5 and 0 < found.radius <= found.difference
+    assert found.difference == found.lower - 0.5
+    assert 0 < found.radius <= found.difference
 
 
 def test_rivals_share_the_level() -> None:
@@ -92,7 +94,10 @@ def test_every_draw_is_counted_once(batch_size: int) -> None:
     assert found.tolist() == [3, 5, 2]
     assert sum(len(lower) for lower, _ in script.seen) == 10
     for lower, upper in script.seen:
-        assert (lower >= 0).all() and (lower <= x).all() and (x <= upper).all() and (upper <= 1).all()
+        assert (lower >= 0).all()
+        assert (lower <= x).all()
+        assert (x <= upper).all()
+        assert (upper <= 1).all()
 
 
 def test_bins_of_the_step_are_the_point_or_everything() -> None:

@@ -37,7 +37,8 @@ def test_outputs_of_nothing_or_all_are_votes(scheme: Scheme, seed: int) -> None:
     soft = certify_soft(np.eye(3, dtype=np.int64)[votes], 1, LEVELS, scheme)
     hard = certify(votes.astype(np.uint8), LEVELS, scheme, classes=3, certificate="vote_aware")
     assert (soft.prediction, soft.closed, soft.everywhere) == (2, hard.closed, hard.everywhere)
-    assert soft.radius is not None and hard.radius is not None
+    assert soft.radius is not None
+    assert hard.radius is not None
     assert 0 <= hard.radius - soft.radius < Fraction(1, scheme.total)
 
 
@@ -50,8 +51,11 @@ def test_the_outputs_prove_no_less_than_their_sums(seed: int) -> None:
         certify_soft_sums(outputs.sum(axis=0), 100, SCHEME),
         certify_soft(outputs, 100, LEVELS, SCHEME),
     )
-    assert plain.prediction == aware.prediction and plain.radius is not None and aware.radius is not None
-    assert plain.radius <= aware.radius and not plain.closed
+    assert plain.prediction == aware.prediction
+    assert plain.radius is not None
+    assert aware.radius is not None
+    assert plain.radius <= aware.radius
+    assert not plain.closed
 
 
 def test_the_largest_sum_and_the_smallest_margin_count() -> None:
@@ -59,7 +63,9 @@ def test_the_largest_sum_and_the_smallest_margin_count() -> None:
     assert certify_soft_sums([0, 800], 100, SCHEME).prediction == 1
     assert certify_soft_sums([400, 401], 100, SCHEME).radius is not None
     tie = certify_soft(np.full((8, 2), 50), 100, LEVELS, SCHEME)
-    assert tie.radius is None and not tie.everywhere and tie.method == "soft_vote_aware"
+    assert tie.radius is None
+    assert not tie.everywhere
+    assert tie.method == "soft_vote_aware"
 
 
 @pytest.mark.parametrize("wrong", [-1, 101])
@@ -83,4 +89,6 @@ def test_what_nobody_can_change_is_certified_everywhere() -> None:
     """One feature touches one of four samples, and three are enough."""
     scheme = Scheme(Design.from_rows(ECM.l0(2), [[1]], q=1, budget=4), (1,), coupling="independent")
     found = certify_soft(np.array([[0, 5]] * 4), 5, np.array([0]), scheme)
-    assert found.everywhere and found.closed and found.prediction == 1
+    assert found.everywhere
+    assert found.closed
+    assert found.prediction == 1
