@@ -21,7 +21,7 @@ from tests.ecm.independent import value
 
 LIMIT = 2.0
 """Seconds for one proof; what takes twice as long of processor time counts as a failure."""
-_DIGITS = 60
+_DIGITS = 120
 _LEAVES = (
     "z",
     "z",
@@ -77,13 +77,29 @@ def formula(rng: random.Random) -> str:
     kind = rng.random()
     if kind < 0.05:
         return "".join(rng.choice(_NOISE) for _ in range(rng.randrange(30)))
+    if kind < 0.07:
+        return rng.randbytes(rng.randrange(40)).decode(rng.choice(("latin-1", "utf-16", "utf-8")), "replace")
     if kind < 0.5:
         text = _tree(rng, rng.choice((1, 2, 2, 3, 3)))
         return f"({text})*z/20" if rng.random() < 0.5 else text
     text = f"({_concave(rng, rng.choice((0, 1, 1, 2)))})/{rng.choice((1, 2, 5, 18))}"
-    if kind < 0.55:  # a few wrong characters
-        place = rng.randrange(len(text))
-        return text[:place] + rng.choice(_NOISE) + text[place + rng.randrange(2) :]
+    return _damaged(text, rng) if kind < 0.6 else text
+
+
+def _damaged(text: str, rng: random.Random) -> str:
+    """The text with a few wrong, missing, doubled or moved characters."""
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        first, last = sorted(rng.randrange(len(text) + 1) for _ in range(2))
+        place = rng.randrange(len(text) + 1)
+        match rng.randrange(4):
+            case 0:
+                text = text[:place] + rng.choice(_NOISE) + text[place + rng.randrange(2) :]
+            case 1:
+                text = text[:place] + chr(rng.randrange(0x250)) + text[place + 1 :]
+            case 2:
+                text = text[:first] + text[last:]
+            case _:
+                text = text[:place] + text[first:last] + text[place:]
     return text
 
 
@@ -111,11 +127,11 @@ def _concave(rng: random.Random, depth: int) -> str:
 
 
 def holds(text: str, rng: random.Random) -> bool:
-    """Whether the conditions hold at random points, as far as 60 digits show."""
+    """Whether the conditions hold at random points, as far as 120 digits show."""
     places = {Fraction(rng.randrange(10**6), 10**6) / 2 ** rng.choice((0, 0, 3, 20)) for _ in range(12)}
     x = sorted({Fraction(0), Fraction(1), Fraction(1, 3), *places})
     with mpmath.workdps(_DIGITS):
-        slack = mpmath.mpf(10) ** (20 - _DIGITS)
+        slack = mpmath.mpf(10) ** -40
         g = [value(text, place) for place in x]
         widths = [mpmath.mpf((v - u).numerator) / (v - u).denominator for u, v in pairwise(x)]
         slopes = [(b - a) / width for (a, b), width in zip(pairwise(g), widths, strict=True)]

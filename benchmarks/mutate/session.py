@@ -28,7 +28,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.mutate.mutants import Mutant, mutants
-from benchmarks.mutate.swap import HITS, counted, forget, functions, module, rebind, swap
+from benchmarks.mutate.swap import HITS, around, counted, forget, functions, module, rebind, swap
 
 MEMORY = 12 << 30
 OWN_ERROR = 70
@@ -56,6 +56,7 @@ class Session:
     def __init__(self, paths: Sequence[str], examples: int, map_file: Path, work: Callable[[Session], None]) -> None:
         self.paths, self.examples, self.map_file, self.work = list(paths), examples, map_file, work
         self.sources = {path: Path(path).read_text() for path in paths}  # once: files may change meanwhile
+        self.trees: dict[str, tuple[ast.Module, list[Mutant]]] = {}
         self.items: dict[str, Any] = {}
         self.reached: dict[str, Reached] = {}
         self.kills = Counter[str]()
@@ -128,19 +129,31 @@ class Session:
 
     def mutants(self, path: str) -> list[Mutant]:
         """All mutants of a file."""
-        return mutants(ast.parse(self.sources[path]))
+        if path not in self.trees:
+            tree = ast.parse(self.sources[path])
+            self.trees[path] = tree, mutants(tree)
+        return self.trees[path][1]
+
+    def guarded(self, path: str) -> dict[int, int]:
+        """By the line of an `if`, the line of the first statement that it guards."""
+        self.mutants(path)
+        found = (node for node in ast.walk(self.trees[path][0]) if isinstance(node, ast.If))
+        return {node.lineno: node.body[0].lineno for node in found}
 
     def chosen(self, path: str, mutant: Mutant, budget: float) -> list[str]:
-        """The tests that reach the mutant, the most promising first, until their seconds are more than the budget."""
+        """The tests that reach the mutant, the most promising first, until their seconds are more than the budget.
+
+        For a condition those come first that reach what it guards."""
         line = mutant.line if mutant.function else None
+        guarded = self.guarded(path).get(mutant.line)
         able = [
-            (entry.seconds / (1 + 5 * self.kills[name]), name)
+            (guarded not in entry.lines.get(path, ()), entry.seconds / (1 + 5 * self.kills[name]), name)
             for name, entry in self.reached.items()
             if name in self.items and entry.seconds < 60
             if (line in entry.lines.get(path, ()) if line else path in entry.lines)
         ]
         names, spent = list[str](), 0.0
-        for _, name in sorted(able):
+        for *_, name in sorted(able):
             if names and spent + self.reached[name].seconds > budget:
                 continue
             names.append(name)
@@ -149,8 +162,8 @@ class Session:
 
     def trial(self, path: str, number: int, budget: float) -> Outcome:
         """Plant one mutant in a child and run its tests."""
-        tree = ast.parse(self.sources[path])
-        mutant = mutants(tree)[number]
+        mutant = self.mutants(path)[number]
+        tree = self.trees[path][0]  # a child changes its own copy
         names = self.chosen(path, mutant, budget)
         began, limit = time.monotonic(), 3 + 5 * sum(self.reached[name].seconds for name in names)
 
@@ -158,13 +171,14 @@ class Session:
             mutant.plant()
             try:
                 if mutant.function:
-                    swap(tree, path, self.alive[path])
+                    swap(around(tree, mutant.line), path, self.alive[path])
                 else:
                     rebind(tree, path)
             except Exception:
                 yield "import"
                 return
             for name, after in zip(names, [*names[1:], None], strict=False):
+                signal.setitimer(signal.ITIMER_PROF, 0.8 + 5 * self.reached[name].seconds)  # ends the child
                 if self._fails(name, after):
                     yield name
                     return

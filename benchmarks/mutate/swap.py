@@ -42,6 +42,21 @@ def swap(tree: ast.Module, path: str, alive: dict[tuple[str, int], list[Function
                 function.__code__ = code
 
 
+def around(tree: ast.Module, line: int) -> ast.Module:
+    """The part of a module that is compiled to change one line: its function or class, and `from __future__`.
+
+    >>> ast.unparse(around(ast.parse("def f():\\n    return 1\\ndef g():\\n    return 2"), 4)).splitlines()
+    ['def g():', '    return 2']
+    """
+    parts = [
+        part
+        for part in tree.body
+        if (isinstance(part, ast.ImportFrom) and part.module == "__future__")
+        or part.lineno <= line <= (part.end_lineno or part.lineno)
+    ]
+    return ast.Module(parts, [])
+
+
 def rebind(tree: ast.Module, path: str) -> None:
     """Give the constants of the module, and the defaults of its functions, the values that the tree gives them."""
     real = module(path)

@@ -20,7 +20,16 @@ import numpy as np
 from benchmarks.soak._oracle import is_true
 from benchmarks.soak._result import Options, Result
 from ecm import ECM, Design
-from smoothing import Certifier, Scheme, certificate_document, level_bytes, scheme_facts, vote_bytes
+from smoothing import (
+    Certifier,
+    Packing,
+    Scheme,
+    certificate_document,
+    level_bytes,
+    pack_logits,
+    scheme_facts,
+    vote_bytes,
+)
 from smoothing.document import checker
 
 Claim = tuple[dict[str, Any], dict[str, Any], bytes, bytes]
@@ -55,7 +64,7 @@ def soak(options: Options) -> Result:
 
 
 def _claims(rng: random.Random) -> Iterator[Claim]:
-    """Honest claims under a few small schemes: features and pixels, rows and widths, groups, unsure votes."""
+    """Honest claims under a few small schemes: features and pixels, rows and widths, groups, unsure votes, run-offs."""
     rows = Design.from_rows(ECM.l1(2), [[1], [2], [3], [4], [1, 3]], q=4, budget=16)
     two = ECM.grouped([ECM.l1(2), ECM.l0(4)])
     schemes = [
@@ -74,6 +83,16 @@ def _claims(rng: random.Random) -> Iterator[Claim]:
             facts = scheme_facts(scheme)
             text = certificate_document(ball, votes, levels, scheme, classes=classes, shared=facts)
             yield json.loads(text), json.loads(facts), vote_bytes(votes), level_bytes(levels)
+    for scheme, method in ((s, m) for s in schemes for m in ("runoff", "runoff_vote_aware")):
+        shape = np.random.RandomState(rng.randrange(2**31))
+        for classes, lead in ((2, 0.6), (3, 0.8), (3, 0.5), (3, 0.3)):
+            logits = shape.rand(scheme.samples, classes) + lead * (np.arange(classes) == 1)
+            codes = pack_logits(logits, tolerance=0.02)
+            levels = shape.randint(scheme.q + 1, size=scheme.shape)
+            ball = Certifier(scheme, classes, method)(codes, levels)  # type: ignore[arg-type]
+            facts = scheme_facts(scheme)
+            text = certificate_document(ball, codes, levels, scheme, classes=classes, shared=facts)
+            yield json.loads(text), json.loads(facts), vote_bytes(codes), level_bytes(levels)
 
 
 def _sealed(claim: Claim, right: bool = True) -> tuple[dict[str, Any], str, bytes, bytes]:
@@ -87,11 +106,17 @@ def _sealed(claim: Claim, right: bool = True) -> tuple[dict[str, Any], str, byte
             head = str(tuple(document["shape"])).encode()
             document["image_sha256"] = hashlib.sha256(head + levels).hexdigest()
             document["votes_sha256"] = hashlib.sha256(votes).hexdigest()
-            counts = [votes.count(k) for k in range(document["classes"])]
+            first = _first_places(votes, document["classes"]) if document["rule"] == "runoff" else votes
             if facts["weights"] is None:
-                document |= {"counts": counts, "unsure": votes.count(255)}
+                counts = [first.count(k) for k in range(document["classes"])]
+                document |= {"counts": counts, "unsure": first.count(255)}
     text = json.dumps(facts)
     return {**document, "facts_sha256": hashlib.sha256(text.encode()).hexdigest()}, text, votes, levels
+
+
+def _first_places(codes: bytes, classes: int) -> bytes:
+    """The votes of packed rankings; 255 is unsure."""
+    return Packing.of(classes).votes(np.frombuffer(codes, "<u4")).astype(np.uint8).tobytes()
 
 
 def _accepted(document: dict[str, Any], facts: str, votes: bytes, levels: bytes) -> bool:
@@ -107,7 +132,7 @@ def _accepted(document: dict[str, Any], facts: str, votes: bytes, levels: bytes)
 
 def _document(claim: Claim, rng: random.Random, _: list[Claim]) -> Claim:
     document = claim[0]
-    name = rng.choice(["radius", "radius", "ball", "everywhere", "multipliers", "prediction", "threat", "method", "*"])
+    name = rng.choice(["radius"] * 3 + ["ball", "everywhere", "multipliers", "races", "rule", "method", "*", "*"])
     if name == "radius":
         document[name] = rng.choice(["1/3", "1/2", "3/8", "1/4", "5/12", "7/16", "1e99", "1", "-1", "0"])
     elif name == "ball":
@@ -116,6 +141,13 @@ def _document(claim: Claim, rng: random.Random, _: list[Claim]) -> Claim:
         document |= {"everywhere": True, "ball": "closed"}
     elif name == "multipliers":
         document[name] = [[k, rng.choice([None, 0, 1, 2**30, 2**36, 2**38, -5])] for k in range(document["classes"])]
+    elif name == "races" and document[name]:
+        race = rng.choice(document[name])
+        race[rng.randrange(4)] = rng.choice([0, 1, 2, 2**30, 2**36, 2**38, -5, "duel", "together", "overtake"])
+    elif name == "rule":
+        document[name] = rng.choice(["plurality", "runoff"])
+    elif name == "method":
+        document[name] = rng.choice(["paper", "integer", "vote_aware", "runoff", "runoff_vote_aware"])
     else:
         change_leaf(document, rng)
     return claim

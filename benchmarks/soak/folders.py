@@ -16,10 +16,11 @@ from benchmarks.soak._runs import SETTINGS, certification, data, training
 from benchmarks.soak.documents import change_leaf
 from ecm import ECMError
 from zoo import Certification, certify, load, read_certification
+from zoo.folder import ABOUT, CARD, CONFIG, SCHEME, TABLE, VOTES, WEIGHTS
 
 FILES = (
-    *("card.json", "certify.json", "certify.tsv", "scheme.json", "weights.safetensors"),
-    *("votes/header.json", "votes/rank-00000.rows"),
+    *(CARD, ABOUT, TABLE, SCHEME, WEIGHTS, CONFIG),
+    *(f"{VOTES}/header.json", f"{VOTES}/rank-00000.rows"),
 )
 CELLS = ("all", "none", "0", "1", "7", "<1/2", "<=1/2", "<1e99999999", "x", "-1", "", "<9/10;0:-")
 
@@ -75,7 +76,7 @@ def _tamper(folder: Path, rng: random.Random) -> str:
         change_leaf(fields, rng)
         path.write_text(json.dumps(fields))
         return f"an entry of {name}"
-    if name == "certify.tsv" and rng.random() < 0.8:
+    if name == TABLE and rng.random() < 0.8:
         header, *lines = content.decode().splitlines()
         at = rng.randrange(len(lines))
         cells = lines[at].split("\t")

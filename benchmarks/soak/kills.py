@@ -17,6 +17,7 @@ import attrs
 from benchmarks.soak._result import Options, Result, same_bytes
 from benchmarks.soak._runs import certification, ended, forked, table_without_times, training, voting
 from smoothing import Record
+from zoo.folder import SCHEME, WEIGHTS
 
 
 @attrs.frozen
@@ -37,10 +38,10 @@ def soak(options: Options) -> Result:
         os.environ["ECM_CACHE"] = str(place / "cache")
         run, votes = certification(place / "training" / "calm"), ("votes/header.json", "votes/rank-00000.rows")
         for hunt in (
-            Hunt("training", training, ("weights.safetensors", "scheme.json")),
+            Hunt("training", training, (WEIGHTS, SCHEME)),
             Hunt("voting", voting, ("header.json", "rank-00000.rows")),
             Hunt("certification", run, votes),
-            Hunt("table writing", run, votes, _with_votes),
+            Hunt("table writing", run, votes, with_votes),
         ):
             _hunt(result, rng, hunt, place / hunt.what, options.kills)
         _two_processes(result, rng, place, run, options.kills)
@@ -87,7 +88,7 @@ def _compare(result: Result, hunt: Hunt, calm: Path, hunted: Path) -> None:
         result.fail(f"{hunt.what}: {left} is left behind")
 
 
-def _with_votes(calm: Path, hunted: Path) -> None:
+def with_votes(calm: Path, hunted: Path) -> None:
     """Votes are there, the table is not: the run writes rows from its beginning."""
     shutil.copytree(calm / "votes", hunted / "votes")
     shutil.copy(calm / "scheme.json", hunted / "scheme.json")
@@ -97,15 +98,15 @@ def _two_processes(result: Result, rng: random.Random, place: Path, run: Callabl
     """Either of two processes is killed, and the other goes with it, as torchrun would have it."""
     calm = place / "certification" / "calm"
     began = time.monotonic()
-    if _pair(run, place / "pair", None, 0.0) != [0, 0]:
+    if pair(run, place / "pair", None, 0.0) != [0, 0]:
         result.fail("two processes: the undisturbed run did not end")
         return
     length = time.monotonic() - began
     for number in range(kills):
         hunted, victim = place / f"pair-{number}", rng.randrange(2)
-        _pair(run, hunted, victim, rng.uniform(0, length))
+        pair(run, hunted, victim, rng.uniform(0, length))
         result.counts[f"kills of rank {victim} of 2"] += 1
-        if _pair(run, hunted, None, 0.0) != [0, 0]:
+        if pair(run, hunted, None, 0.0) != [0, 0]:
             result.fail(f"two processes: a killed run does not go on ({hunted.name})")
             continue
         votes = [Record.open(folder / "votes").votes() for folder in (calm, hunted)]
@@ -115,7 +116,7 @@ def _two_processes(result: Result, rng: random.Random, place: Path, run: Callabl
             result.fail(f"two processes: another table ({hunted.name})")
 
 
-def _pair(run: Callable[[Path], None], folder: Path, victim: int | None, delay: float) -> list[int | None]:
+def pair(run: Callable[[Path], None], folder: Path, victim: int | None, delay: float) -> list[int | None]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

@@ -21,6 +21,7 @@ Effort = Literal["fast", "thorough"]
 VERSION = 1  # raise it when the same input gives other rows: old cache entries are then left alone
 STEPS: dict[Effort, int] = {"fast": 1500, "thorough": 8000}
 LARGEST_SEARCH = 1023  # beyond this q the search matrices cost hundreds of MB; the greedy start alone is good there
+LARGEST_ROWS = 1 << 23  # dividers that are searched for: even the greedy start takes hours beyond
 GRAIN = 2**20
 
 
@@ -36,6 +37,11 @@ def construct(caps: Ints, target: Floats, seed: int = 0, effort: Effort = "fast"
     """
     steps = steps_for(effort, len(caps) - 1)
     q, budget = len(caps) - 1, int(caps[-1])
+    if q * int(caps[1]) > LARGEST_ROWS:
+        raise DesignError(
+            f"{budget} aperiodic outcomes with up to {q * int(caps[1])} dividers are too many to search for (at most "
+            f"{LARGEST_ROWS}): take a smaller budget, or kind='periodic', which needs no search"
+        )
     goal = np.maximum(np.rint(target * GRAIN) / GRAIN, caps)  # the last bits of a float must not change a design
     key = _key(caps, goal, seed, steps)
     known = recall(key, dividers=q * int(caps[1]), outcomes=budget)

@@ -86,10 +86,10 @@ def of_branches(branches: Iterable[Branch]) -> Iterator[Requirement]:
     """Yield what a Piecewise needs: each branch only where it applies, each condition only where it is asked."""
     one, before = sp.Integer(1), list[tuple[Expr, sp.Basic]]()
     for _, test, of_value, of_condition in branches:
-        if test is sp.false:
-            continue
         for r in of_condition:
             yield Requirement(r.need, piecewise([*before, (r.expr, sp.true)]))
+        if test is sp.false:
+            continue
         for r in of_value:
             yield Requirement(r.need, piecewise([*before, (r.expr, test), (one, sp.true)]))
         before.append((one, test))

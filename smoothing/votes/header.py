@@ -49,9 +49,9 @@ class Header:
     ((512,), True)
     """
 
-    scheme: str
-    model: str
-    data: str
+    scheme: str = attrs.field(validator=attrs.validators.instance_of(str))
+    model: str = attrs.field(validator=attrs.validators.instance_of(str))
+    data: str = attrs.field(validator=attrs.validators.instance_of(str))
     samples: int
     classes: int
     tolerance: float = attrs.field(validator=_tolerance)

@@ -16,6 +16,7 @@ from zoo.errors import CheckpointError, ModelError
 from zoo.files import load_tensors
 from zoo.folder import CARD, SCHEME, VOTES
 from zoo.models.estimator import EstimatorBase
+from zoo.models.hub_card import config_text, readme_text
 from zoo.models.networks import MODELS, Base, build_network
 from zoo.models.places import AGAIN, find_model, read_card
 from zoo.models.storage import file_sha256, read_scheme, weights_path
@@ -76,6 +77,11 @@ def _checked(kind: type[Model], folder: Path, card: dict[str, Any], base: nn.Mod
         )
     if model.classes != len(card["data"]["class_names"]):
         raise ModelError(f"{folder}: {model.classes} classes, but {len(card['data']['class_names'])} class names")
+    if not isinstance(found := card.get("certification") or {}, dict):
+        raise ModelError(
+            f"{folder / CARD}: certification = {found!r} is no report of one: restore the card, or {AGAIN}"
+        )
+    config_text(card), readme_text(card)  # a certification writes them again: better to know now what is missing
     return model
 
 

@@ -303,3 +303,10 @@ def test_sizes_and_seeds_are_integers(choices: dict[str, object]) -> None:
     """Nothing is cut off."""
     with pytest.raises(DesignError):
         make_design(SQRT, **{"budget": 8, "q": 4} | choices)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("budget", [10**6, 10**8])
+def test_a_design_that_is_too_large_to_search_for_says_so_before_it_begins(budget: int) -> None:
+    """Instead of hours, or all of the memory, there is a message that names the way out."""
+    with pytest.raises(DesignError, match="kind='periodic'"):
+        make_design(SQRT, budget)

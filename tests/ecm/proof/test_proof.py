@@ -330,6 +330,7 @@ REMOVABLE = [
     ("Min(z/z*z, 1)", 0),
     ("Piecewise((z/z*z, z<=1/2), (z, True))", 0),
     ("Piecewise((z, z/z<=1), (z, True))", 0),
+    ("Piecewise((z/2, z/z<1/3), (z, True))", 0),
 ]
 
 

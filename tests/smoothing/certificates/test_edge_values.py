@@ -12,11 +12,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from ecm import ECM
+from ecm import ECM, Design
 from ecm.errors import ECMError
 from smoothing.certificates.certificate import Certificate
-from smoothing.certificates.certifier import certify
+from smoothing.certificates.certifier import Certifier, certify
+from smoothing.certificates.ranking import Packing, pack_orders, vote_dtype
 from smoothing.certificates.roots import root_below
+from smoothing.certificates.runoff import certify_runoff, runoff_changes
 from smoothing.certificates.tally import Tally
 from smoothing.errors import InputError, VoteError
 from smoothing.scheme import Scheme
@@ -176,3 +178,159 @@ def test_a_root_is_the_largest_double_also_where_the_power_is_rounded_down(base:
     found = root_below(b, e, strict=False)
     above = math.nextafter(found, math.inf)
     assert Fraction(found) ** e.denominator <= b**e.numerator < Fraction(above) ** e.denominator
+
+
+def test_no_certificate_holds_no_point_and_everywhere_holds_all() -> None:
+    """Also where distances are irrational."""
+    metric = ECM("log1p(z)/2")
+    assert not ball(None, False, metric).contains([0, 1], [0, 1])
+    assert not ball(None, True, metric).contains([0, 1], [0, 2])
+    assert everywhere(metric).contains([0, 0], [4, 4])
+
+
+def test_a_pixel_whose_channels_have_rational_and_irrational_costs_counts_all_of_them() -> None:
+    """sqrt(1/4) + sqrt(1/2) is more than g(1) = 1, which is what the pixel costs."""
+    x, y = [[0], [0]], [[1], [2]]
+    for radius, inside in (("3/4", False), ("9/8", True)):
+        pixels = ball(Fraction(radius), True, ECM.lp("1/2"), (2, 1), threat="pixels")
+        assert pixels.contains(x, y) == pixels.contains(y, x) == inside
+        assert pixels.contains(x, [[0], [2]])
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_less_than_one_feature_is_none(closed: bool) -> None:
+    """A ball of l0 below the cost of one feature holds x alone."""
+    found = ball(Fraction(1, 9), closed, ECM.l0(4))
+    assert found.features() == 0
+    assert found.lp_radius() == 0
+    assert found.covers_lp(0)
+    assert found.covers_lp(Fraction(1, 2))
+    assert not found.covers_lp(1)
+
+
+def test_an_lp_radius_is_compared_by_powers_of_both_sides() -> None:
+    """p = 2/3: rho**2 < (2/8)**3 where rho < 1/8."""
+    found = ball(Fraction(1, 8), False, ECM.lp("2/3", 2))
+    assert found.covers_lp(Fraction(1249, 10000))
+    assert not found.covers_lp(Fraction(1, 8))
+
+
+def test_a_ball_of_all_points_lets_every_feature_change() -> None:
+    """Although two of the dearest would cost more than any two points are apart."""
+    metric = ECM.grouped([ECM.l1(2), ECM.l0(4)])
+    all_points = attrs.evolve(ball(Fraction(3, 4), True, metric), everywhere=True)
+    assert all_points.features() == 2
+    assert all_points.features(among=[0, 1]) == 2
+
+
+def test_an_irrational_cost_is_rounded_up_by_less_than_one_unit() -> None:
+    """g(1) = log(2): a ball just below it lets no feature change, one just above it one."""
+    below = int(mpmath.floor(mpmath.mpf(2) ** 40 * mpmath.log(2)))
+    for units, count in ((below, 0), (below + 1, 1)):
+        assert ball(Fraction(units, 1 << 40), True, ECM("log1p(z)")).features() == count
+
+
+def lone_feature(shown: int) -> Scheme:
+    """One feature with two levels, which touches `shown` of four samples at the cost shown/4 or more."""
+    return Scheme(Design.from_rows(ECM.l0(2), [[1]] * shown, q=1, budget=4), (1,), coupling="independent")
+
+
+def test_a_rival_that_can_gain_exactly_what_it_needs_wins() -> None:
+    """Four votes for class 1, two of which the feature touches: 2 against 2 is won by class 0, at distance 1/2."""
+    for method in ("vote_aware", "strongest"):
+        found = certify(np.ones(4, np.uint8), [0], lone_feature(2), classes=2, certificate=method)
+        assert (found.radius, found.closed, found.everywhere) == (Fraction(1, 2), False, False)
+    assert certify(np.ones(4, np.uint8), [0], lone_feature(1), classes=2).everywhere
+
+
+@pytest.mark.parametrize("method", ["paper", "integer", "vote_aware"])
+def test_a_certificate_of_the_plurality_counts_the_first_places_of_rankings(method: Any) -> None:
+    """It is that of the votes, whatever else the rankings say."""
+    scheme = Scheme.l1(2, shape=(3,), q=4)
+    codes = pack_orders([[2, 0, 1]] * 6 + [[0, 1, 2]] * 2)
+    by_codes = Certifier(scheme, 3, method)(codes, np.array([0, 2, 4]))
+    assert by_codes == Certifier(scheme, 3, method)(Packing.of(3).votes(codes), np.array([0, 2, 4]))
+    assert by_codes.rule == "plurality"
+
+
+def test_a_runoff_that_nobody_can_change_is_certified_everywhere() -> None:
+    """As a plurality is."""
+    codes = pack_orders([[1, 0, 2]] * 4)
+    found = Certifier(lone_feature(1), 3)(codes, np.array([0]))
+    assert found.everywhere
+    assert found.closed
+    assert found.rule == "runoff"
+
+
+def test_unsure_samples_count_in_the_total_of_a_runoff() -> None:
+    """Both of two unsure samples may vote 1: 3 against 3, and one changed sample decides."""
+    assert runoff_changes([3, 1], [[0, 3], [1, 0]], unsure=2) == 1
+
+
+@pytest.mark.parametrize(
+    ("votes", "unsure", "prefer"),
+    [
+        ([[3, 5]], 0, [[0, 5], [3, 0]]),
+        ([3, 5], 0, [[0, 5]]),
+        ([8], 0, [[0]]),
+        ([3.0, 5.0], 0, [[0, 5], [3, 0]]),
+        ([3, 5], 0, [[0.0, 5.0], [3.0, 0.0]]),
+        ([9, -1], 0, [[0, 5], [3, 0]]),
+        ([9, 0], -1, [[0, 5], [3, 0]]),
+        ([3, 4], 0, [[0, 5], [3, 0]]),
+        ([3, 5, 0], 0, [[0, 9, 0], [3, 0, 0], [0, 0, 0]]),
+        ([3, 5], 0, [[0, -1], [3, 0]]),
+        ([3, 3, 3], -1, [[0, 4, 4], [4, 0, 4], [4, 4, 0]]),
+        ([3, 5, 0], 0, [[0, 4, 8], [5, 0, 8], [0, 0, 0]]),
+    ],
+)
+def test_numbers_that_are_no_runoff_are_refused(votes: Any, unsure: int, prefer: Any) -> None:
+    """Of other shapes or types, negative, or not those of all samples."""
+    with pytest.raises(VoteError):
+        certify_runoff(votes, prefer, Scheme.l1(2, shape=(3,), q=4), unsure=unsure)
+
+
+def test_signed_and_unsigned_numbers_of_a_runoff_may_be_mixed() -> None:
+    """They are integers both."""
+    prefer = np.array([[0, 1], [7, 0]], np.int64)
+    assert certify_runoff(np.array([1, 7], np.uint8), prefer, Scheme.l1(2, shape=(3,), q=4)).prediction == 1
+
+
+@pytest.mark.parametrize("classes", [-1, 0, 1, 65536])
+def test_rankings_are_those_of_two_classes_or_more(classes: int) -> None:
+    """And of no more than a vote can name."""
+    for make in (vote_dtype, Packing.of):
+        with pytest.raises(VoteError, match="classes"):
+            make(classes)
+    assert vote_dtype(65535) == np.uint16
+
+
+def test_rankings_of_any_shape_are_packed_alike() -> None:
+    """One ranking, a row of them, and rows of rows; with near gaps."""
+    random = np.random.RandomState(0)
+    orders = np.array([[random.permutation(4) for _ in range(3)] for _ in range(2)])
+    near = random.rand(2, 3, 3) < 0.5
+    packing, codes = Packing.of(4), pack_orders(orders, near)
+    assert codes.shape == (2, 3)
+    for at in np.ndindex(2, 3):
+        one = pack_orders(orders[at], near[at])
+        assert codes[at] == one
+        for method in (packing.ranks, packing.positions, packing.votes):
+            assert np.array_equal(method(codes)[at], method(one))
+        assert packing.positions(one)[orders[at]].tolist() == [0, 1, 2, 3]
+        ranks = packing.ranks(one)[orders[at]]
+        assert (np.diff(ranks) == ~near[at]).all()
+    assert np.array_equal(pack_orders(orders)[0], pack_orders(orders[0]))
+
+
+@pytest.mark.parametrize("wrong", [[[0.0, 1.0]], 1, [[0, 0]], [[1, 2]], [[0, 1], [1, 1]]])
+def test_orders_that_are_none_are_refused(wrong: Any) -> None:
+    """Floats, a number, a class twice, a class that is not there."""
+    with pytest.raises(VoteError, match="orders"):
+        pack_orders(wrong)
+
+
+def test_one_code_that_packs_no_ranking_is_enough() -> None:
+    """The others may be rankings."""
+    with pytest.raises(VoteError, match="packs no ranking"):
+        Packing.of(3).unpack(np.array([17, 1 << 31], np.uint32))

@@ -27,6 +27,7 @@ from smoothing import (
 )
 from smoothing.certificates.electorate import Electorate
 from smoothing.certificates.runoff import Poll, runoff_winner
+from smoothing.certificates.vote_aware import VoteAware
 from smoothing.verification import BruteForce
 from tests.smoothing.certificates.polls import runoff_changes
 from tests.smoothing.verification.test_brute_force import COUPLINGS, random_scheme
@@ -289,3 +290,21 @@ def test_two_rivals_may_share_what_they_take_from_the_winner(monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr(Poll, "least", lambda poll, race: least(poll, race) + (race.kind == "together"))
         assert too_large(seeds) > 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_vote_aware_bound_is_the_least_of_all_events(seed: int) -> None:
+    """Without any shortcut: every race of every event is priced, an event takes the most of its races."""
+    rng = np.random.default_rng(seed)
+    scheme = random_scheme(rng, list(COUPLINGS.values())[seed % len(COUPLINGS)])
+    lead = rng.choice([0.1, 0.3, 0.6], size=4)
+    people = Electorate.of(pack_logits(rng.random((scheme.samples, 4)) + lead, tolerance=0.02), 4, scheme.weights)
+    levels, poll, engine = rng.integers(0, scheme.q + 1, scheme.features), people.poll, VoteAware(scheme)
+    distances = []
+    for event in poll.events():
+        least = Fraction(max(map(poll.least, event)), poll.total)
+        open_races = [race for race in event if poll.need(race) > 0]
+        prices = [engine.against(levels, people.worth(race), poll.need(race))[0] for race in open_races]
+        if None not in prices:
+            distances.append(max([least, *(price for price in prices if price is not None)]))
+    assert people.bound(engine, levels).radius == min(distances, default=None)

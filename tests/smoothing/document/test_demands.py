@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from ecm import ECM
 from ecm.design import Design
-from smoothing.certificates import Certifier
+from smoothing.certificates import Certifier, pack_orders
 from smoothing.document import checker
 from smoothing.document.document import certificate_document, level_bytes, scheme_facts, vote_bytes
 from smoothing.scheme import Scheme
@@ -200,6 +201,53 @@ def test_features_whose_every_change_costs_one_stay_out_of_smaller_balls(ball: s
             checker.check(claim, *files)
 
 
+def ranked(scheme: Scheme, orders: list[list[int]], levels: list[int], method: Any = "runoff_vote_aware") -> Claim:
+    """An honest claim about a run-off."""
+    codes, image, facts = pack_orders(orders), np.array(levels).reshape(scheme.shape), scheme_facts(scheme)
+    classes = len(orders[0])
+    ball = Certifier(scheme, classes, method)(codes, image)
+    text = certificate_document(ball, codes, image, scheme, classes=classes, shared=facts)
+    return json.loads(text), facts, vote_bytes(codes), level_bytes(image)
+
+
+@pytest.mark.parametrize(
+    ("ball", "radius", "holds"), [("open", "1", True), ("closed", "1", False), ("open", "5/4", False)]
+)
+def test_the_same_of_a_runoff(ball: str, radius: str, holds: bool) -> None:
+    """Within d < 1 nobody changes the features that cost 1."""
+    design = Design.from_rows(FIXED, [[[2], [3]], [[1], [2], [3], [4], [1], [2], [3], [4], [1], [2], [3], [4]]], 4, 12)
+    document, *files = ranked(Scheme(design, (2,)), [[0, 1, 2]] * 12, [1, 2])
+    assert (document["radius"], document["ball"], document["everywhere"]) == ("1", "open", False)
+    claim = {**document, "radius": radius, "ball": ball}
+    if holds:
+        checker.check(claim, *files)
+    else:
+        with pytest.raises(checker.Rejected):
+            checker.check(claim, *files)
+
+
+@pytest.mark.parametrize("runoff", [False, True])
+def test_a_rival_that_can_gain_exactly_what_it_needs_is_not_harmless(runoff: bool) -> None:
+    """Four votes for class 1, two of which the one feature touches: class 0 wins the tie, at distance 1/2."""
+    scheme = Scheme(Design.from_rows(ECM.l0(2), [[1], [1]], q=1, budget=4), (1,), coupling="independent")
+    document, *files = ranked(scheme, [[1, 0]] * 4, [0]) if runoff else claimed(scheme, [1] * 4, [0])
+    checker.check(document, *files)
+    assert (document["radius"], document["ball"]) == ("1/2", "open")
+    harmless = {"multipliers": [[0, None]], "races": [["duel", 1, 0, None], ["overtake", 1, 0, None]]}
+    for claim in ({"ball": "closed"}, {"radius": "3/4"}, {"radius": "3/4", **harmless}):
+        with pytest.raises(checker.Rejected):
+            checker.check({**document, **claim}, *files)
+
+
+def test_a_race_is_only_priced_where_samples_are_cyclic() -> None:
+    """Permutations are not among the facts."""
+    scheme = Scheme(ECM.l1(2).design(16, q=4), (3,), coupling="permutation")
+    document, *files = ranked(scheme, [[1, 0]] * 15 + [[0, 1]], [0, 2, 4])
+    radius = Fraction(document["radius"]) + Fraction(1, 4)
+    with pytest.raises(checker.Rejected, match="the coupling is cyclic"):
+        checker.check({**document, "radius": str(radius), "races": [["duel", 1, 0, 1 << 36]]}, *files)
+
+
 DESIGN: dict[str, Any] = {"q": 4, "budget": 8, "scale": SCALE, "metric": ["z/2"], "shape": [3], "rows": None}
 COSTS = [[SCALE * k // 8 for k in range(5)]]
 
@@ -296,3 +344,68 @@ def test_values_that_cannot_be_recomputed_are_not_guessed() -> None:
         checker.floors(str([0] * 10), 8, 4)  # every second one would be five values, but not those at k/4
     for text in ("Max(2*z, 1)", "Min(z, 1/3)", "Min(z, 1/2)", "tan(2*z, 1)"):
         assert checker.floors(text, 8, 4) is None
+
+
+PIXELS = Scheme(
+    Design.from_rows(ECM.l1(2), [[1], [2], [3], [4], [1, 3]], q=4, budget=16),
+    (2, 2),
+    pixel=True,
+    coupling="independent",
+)
+FEATURES = Scheme(ECM.lp("1/2", 2).design(24, q=4), (2, 2))
+
+
+@pytest.mark.parametrize("scheme", [PIXELS, FEATURES], ids=["pixels", "features"])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_largest_ball_is_accepted_and_no_larger_one(scheme: Scheme, seed: int) -> None:
+    """Of votes and of run-offs, by counts and by prices; a unit of the costs more is too much."""
+    random = np.random.RandomState(seed)
+    levels = random.randint(5, size=4).tolist()
+    votes = np.where(random.rand(scheme.samples) < 0.25, random.randint(3, size=scheme.samples), 1)
+    orders = np.argsort(-random.rand(scheme.samples, 3) - [0.1, 0.4, 0.2 * (seed % 3)], axis=1)
+    for document, *files in (
+        claimed(scheme, votes.tolist(), levels, "vote_aware", classes=3),
+        claimed(scheme, votes.tolist(), levels, "integer", classes=3),
+        ranked(scheme, orders.tolist(), levels),
+        ranked(scheme, orders.tolist(), levels, "runoff"),
+    ):
+        checker.check(document, *files)
+        if document["radius"] is None or document["everywhere"]:
+            continue
+        more = Fraction(document["radius"]) + Fraction(1, json.loads(files[0])["scale"])
+        for wrong in ({"radius": str(more)}, {"ball": "closed"}):
+            with pytest.raises(checker.Rejected):
+                checker.check({**document, **wrong}, *files)
+
+
+def test_a_list_of_places_for_every_component() -> None:
+    """Facts that leave one out are no facts."""
+    two = ECM.grouped([ECM.l1(2), ECM.l0(4)])
+    scheme = Scheme(Design.from_rows(two, [[[1], [3]], [[2]]], q=4, budget=8), (2, 1), coupling="independent")
+    document, text, *files = claimed(scheme, [1] * 8, [0, 2], "integer")
+    facts = json.loads(text)
+    for name in ("positions", "costs", "rows"):
+        with pytest.raises((checker.Rejected, ValueError, IndexError)):
+            checker.check(*sealed(document, {**facts, name: facts[name][:1]}, *files))
+
+
+def test_a_code_that_packs_no_ranking_is_rejected() -> None:
+    """Whatever its lower bits say."""
+    with pytest.raises(checker.Rejected, match="packs no ranking"):
+        checker.unpack([21, 21 + (24 << 2)], 3)
+
+
+def test_the_program_in_this_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Four files in their order; 0 if the certificate holds, 1 if not, 1 and the help for anything else."""
+    document, text, votes, levels = plain()
+    names = [str(tmp_path / name) for name in ("certificate", "facts", "votes", "levels")]
+    for name, content in zip(names, (json.dumps(document).encode(), text.encode(), votes, levels), strict=True):
+        Path(name).write_bytes(content)
+    assert checker.main(names) == 0
+    assert "ok: class 1 < 3/8" in capsys.readouterr().out
+    for wrong in (names[::-1], [names[0], names[1], names[3], names[2]], [*names[:3], names[2]]):
+        assert checker.main(wrong) == 1
+        assert "REJECTED" in capsys.readouterr().out
+    for few in ([], names[:3], [*names, names[0]]):
+        assert checker.main(few) == 1
+        assert "python checker.py CERTIFICATE" in capsys.readouterr().out

@@ -274,8 +274,9 @@ def altered(**fields: object) -> bytes:
     [
         *(b"\xff\xfe", b"", b"5", b"[]", b"{}", b"[" * 100_000),
         *(altered(samples="8"), altered(samples=-8), altered(samples=10**30), altered(classes=1), altered(columns=[1])),
+        *(altered(scheme=3), altered(model=0.5), altered(data=None)),
     ],
-    ids=range(11),
+    ids=range(14),
 )
 def test_what_is_no_header_is_refused_in_words(tmp_path: Path, header: bytes) -> None:
     """Other bytes, other JSON, and sizes of no row, before any row is read."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
-import sys
+import socket
 import time
 from fractions import Fraction
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import attrs
@@ -39,8 +40,6 @@ from zoo.certification.images import image_order
 from zoo.certification.table import COLUMNS, Table
 from zoo.files import alone
 from zoo.folder import ABOUT, TABLE
-
-ROOT = Path(__file__).parents[3]
 
 
 def run(model: Model, **options: object) -> Certification:
@@ -332,40 +331,47 @@ def test_votes_of_other_data_are_not_continued(model: Model) -> None:
         certify(model, tiny_data(seed=1), progress=False)
 
 
-SCRIPT = """
-import sys, torch
-torch.set_num_threads(1)
-from tests.zoo.tiny import tiny_data
-from zoo import certify
-certify(sys.argv[1], tiny_data(int(sys.argv[2])), progress=False, tolerance=1e-4, batch_size=12)
-"""
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["zoo", "tests.zoo.tiny"])  # one import of torch for all processes
+
+
+def live(folder: Path, images: int, environment: dict[str, str]) -> None:
+    """One life of a run, in a process of its own."""
+    os.environ.update(environment)
+    torch.set_num_threads(1)
+    certify(folder, tiny_data(images), progress=False, tolerance=1e-4, batch_size=12)
+
+
+def start(folder: Path, images: int, **environment: str) -> BaseProcess:
+    process = SERVER.Process(target=live, args=(folder, images, environment))
+    process.start()
+    return process
 
 
 @pytest.mark.slow
 def test_a_run_killed_at_random_moments_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
     """kill -9, several times: the same votes byte for byte, the same rows, the same card but for times."""
-    images = 600
+    images = 300
     data = tiny_data(images)
     calm, wild = (tiny_model(tmp_path / name, data=data) for name in ("calm", "wild"))
     certify(calm, data, progress=False, tolerance=1e-4, batch_size=12)
     killed = 0
     rng = random.Random(0)
+    marks = [wild.path / "votes" / "rank-00000.rows", wild.path / TABLE]
     for _ in range(40):
-        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(wild.path), str(images)], cwd=ROOT)
-        marks = [wild.path / "votes" / "rank-00000.rows", wild.path / TABLE]
         size = sum(mark.stat().st_size for mark in marks if mark.exists())
-        while process.poll() is None and sum(mark.stat().st_size for mark in marks if mark.exists()) <= size:
+        process = start(wild.path, images)
+        while process.is_alive() and killed < 2:  # wait for what this life writes, then strike at a random moment
+            if sum(mark.stat().st_size for mark in marks if mark.exists()) > size:
+                time.sleep(rng.uniform(0, 0.15))
+                process.kill()
+                break
             time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.15))
-        if process.poll() is not None:
-            assert process.returncode == 0
+        process.join()
+        if process.exitcode == 0:
             break
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        assert process.exitcode == -signal.SIGKILL
         killed += 1
-        if killed == 2:
-            subprocess.run([sys.executable, "-c", SCRIPT, str(wild.path), str(images)], cwd=ROOT, check=True)
-            break
     assert killed
     rows = "votes/rank-00000.rows"
     assert (wild.path / rows).read_bytes() == (calm.path / rows).read_bytes()
@@ -375,18 +381,16 @@ def test_a_run_killed_at_random_moments_ends_like_an_undisturbed_one(tmp_path: P
 
 @pytest.mark.slow
 def test_two_processes_cast_the_same_votes_as_one(tmp_path: Path) -> None:
-    """torchrun with two gloo processes: one record, the same votes, the same table."""
-    from tests.zoo.tiny import tiny_model as make
-
-    alone, shared = (make(tmp_path / name) for name in ("alone", "shared"))
+    """Two gloo processes, with the environment that torchrun gives them: one record, the same votes, the same table."""
+    alone, shared = (tiny_model(tmp_path / name) for name in ("alone", "shared"))
     first = certify(alone, tiny_data(), progress=False, tolerance=1e-4, batch_size=12)
-    script = tmp_path / "run.py"
-    script.write_text(SCRIPT)
-    subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0", "--standalone",
-         str(script), str(shared.path), "20"],
-        cwd=ROOT, check=True, env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}, timeout=200,
-    )  # fmt: skip
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    pair = [start(shared.path, 20, RANK=str(rank), LOCAL_RANK=str(rank), **place) for rank in range(2)]
+    for process in pair:
+        process.join(200)
+    assert [process.exitcode for process in pair] == [0, 0]
     assert len(list((shared.path / "votes").glob("rank-*.rows"))) == 2
     ours, theirs = Record.open(alone.path / "votes").votes(), Record.open(shared.path / "votes").votes()
     assert np.array_equal(ours[0], theirs[0])

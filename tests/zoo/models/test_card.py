@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Callable
@@ -35,6 +36,41 @@ def test_a_loaded_model_is_the_one_that_was_kept(model: Model) -> None:
     assert again.scheme == model.scheme
     images = tiny_data().test.take([0, 1, 2])
     assert (again.smoothed().votes(images) == model.smoothed().votes(images)).all()
+
+
+@pytest.mark.parametrize("wrong", [5, None], ids=repr)
+@pytest.mark.parametrize(
+    "entry", ["law", "coupling", "coupling/samples", "versions", "versions/ecm", "name", "data/name", "data", "model"]
+)
+def test_an_entry_that_is_wrong_or_missing_is_named_before_anything_is_made(
+    model: Model, entry: str, wrong: object
+) -> None:
+    """Where the card decides nothing, a wrong value is shown as it is; otherwise the model is refused in words."""
+    *outer, last = entry.split("/")
+
+    def change(card: dict[str, Any]) -> None:
+        inside = card
+        for name in outer:
+            inside = inside[name]
+        if wrong is None:
+            del inside[last]
+        else:
+            inside[last] = wrong
+
+    edit(model.path / "card.json", change)
+    if wrong is None:
+        with pytest.raises(ModelError, match=f"lacks the entry '{last}'"):
+            load(model.path)
+    else:
+        with contextlib.suppress(ModelError):
+            certify(load(model.path), tiny_data(), progress=False, tolerance=1e-4)
+
+
+def test_a_certification_that_is_no_report_is_refused(model: Model) -> None:
+    """The rule of the votes is read from it."""
+    edit(model.path / "card.json", lambda card: card.update(certification=5))
+    with pytest.raises(ModelError, match="certification = 5"):
+        load(model.path)
 
 
 def test_the_card_says_how_everything_was_made(model: Model) -> None:

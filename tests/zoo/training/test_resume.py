@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.zoo.tiny import tiny_data
 from zoo.errors import CheckpointError
 from zoo.files import load_tensors, save_tensors
 from zoo.folder import CHECKPOINT
@@ -27,9 +28,8 @@ def live(out: Path, settings: dict[str, Any]) -> None:
     """One life of a run, in a process of its own."""
     torch.set_num_threads(1)
     try:
-        train(
-            "z**0.5/3", "digits", out=out, budget=48, progress=False, device="cpu", checkpoint_seconds=0.05, **settings
-        )
+        data = tiny_data(settings.pop("images")) if "images" in settings else "digits"
+        train("z**0.5/3", data, out=out, budget=48, progress=False, device="cpu", checkpoint_seconds=0.05, **settings)
     except KeyboardInterrupt as stopped:
         (out / "stopped").write_text(str(stopped))
 
@@ -42,7 +42,9 @@ def start(out: Path, settings: dict[str, Any]) -> BaseProcess:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "settings", [{"model": "mlp", "epochs": 12}, {"model": "small_cnn", "epochs": 1, "optimizer": "muon"}], ids=str
+    "settings",
+    [{"model": "mlp", "epochs": 12}, {"model": "small_cnn", "epochs": 3, "optimizer": "muon", "images": 200}],
+    ids=str,
 )
 def test_killed_and_resumed_equals_undisturbed(tmp_path: Path, settings: dict[str, Any]) -> None:
     """kill -9 at random moments, start again until done: bitwise the weights of a run that nobody touched."""

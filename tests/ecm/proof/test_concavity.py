@@ -1,0 +1,63 @@
+"""One smooth piece: evidence of concavity is given exactly where no three points contradict it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from ecm.errors import NotAnECM, Undecided
+from ecm.formula import as_ball, ball_of, derivative, precision, read
+from ecm.proof.concavity import concave_piece
+from ecm.proof.deadline import Deadline
+from ecm.proof.pieces import Piece, Point
+
+FORMULAS = [
+    *("sqrt(z)/2+sin(20*z)/1000", "sqrt(z)/2+sin(20*z)/100000", "z/2-z**2/8+exp(-((z-0.3)*20)**2)/500", "(z-1/3)**3"),
+    *("-(z-1/2)**4", "(z-1/2)**4", "z-z**3", "z**1.5", "z**0.7-z**1.5/9", "log1p(z)+z**3/9", "tanh(z)*z", "sin(3*z)"),
+    *("sin(4*z)", "sin(6*z)/6+z", "1/(z+1)+z", "z/(z+1/4)", "z*exp(-z)", "z*exp(-3*z)", "sqrt(z+z**2)", "z**2*(1-z)"),
+    *("sqrt(1-(1-z)**2)", "1-(1-z)**1.5", "(1-z)**1.5", "log1p(sqrt(z))", "sqrt(z)*(1-z/10)", "sqrt(z)+z**2/2", "3*z"),
+    *(
+        "(z-1/7)**2*(1/2-z)",
+        "tanh(9*z)+z**2",
+        "atan(5*z)-z",
+        "z-(z-1/3)**6",
+        "-exp(z)",
+        "exp(-(8*z-4)**2)",
+        "z**3-z**4",
+    ),
+]
+INTERVALS = [("0", "1"), ("1/4", "3/4"), ("1/3", "1"), ("0", "1/5"), ("3/10", "1/3")]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize(("left", "right"), INTERVALS)
+def test_evidence_is_given_exactly_for_concave_pieces(text: str, left: str, right: str) -> None:
+    """g'' is looked at in 400 points of the open interval; what is not concave has a witness, or is left open."""
+    e, a, b = read(text).expr, Fraction(left), Fraction(right)
+    second = derivative(derivative(e))
+    with precision(128):
+        concave = not any(ball_of(second, as_ball(a + (b - a) * (2 * k + 1) / 801)) > 0 for k in range(400))
+        piece = Piece(Point.of(a), Point.of(b), e)
+        if concave:
+            evidence = concave_piece(e, piece, Deadline(10))
+            assert evidence.rules == (evidence.cells == 0)
+            assert evidence.rules == (evidence.text == "composition rules")
+            assert 0 <= evidence.ends <= evidence.cells
+            assert evidence.rules or f"on {evidence.cells} cell" in evidence.text
+            assert ("expansion" in evidence.text) == (evidence.ends > 0)
+            return
+        with pytest.raises((NotAnECM, Undecided)) as caught:
+            concave_piece(e, piece, Deadline(10))
+        if isinstance(caught.value, NotAnECM):
+            x, y, w = caught.value.witness.points
+            assert a <= x < y < w <= b
+            assert ball_of(second, as_ball(y)) > 0
+
+
+@pytest.mark.parametrize("place", ["3/10", "1/pi", "7/9"])
+def test_a_bump_that_no_sample_meets_is_not_overlooked(place: str) -> None:
+    """A millionth wide, and far from every simple fraction."""
+    e = read(f"sqrt(z)/2+1e-9*exp(-((z-{place})*100000)**2)").expr
+    with precision(128), pytest.raises((NotAnECM, Undecided)):
+        concave_piece(e, Piece(Point.of(0), Point.of(1), e), Deadline(10))
