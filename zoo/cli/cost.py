@@ -9,17 +9,18 @@ from typing import Any
 
 import typer
 
-from zoo.cli.options import speaks
+from ecm.spelling import closest, spelled
+from zoo.cli.options import fitting, speaks
 from zoo.errors import DataError, ModelError, SettingError
 from zoo.folder import TABLE
 from zoo.models import PRETRAINED, find_model, model_folders, read_card
-from zoo.names import DATASET_NAMES, MODEL_NAMES, closest, known_size, spelled
+from zoo.names import DATASET_NAMES, MODEL_NAMES, TABLE_NAMES, known_size
 
 
 def announce(text: str) -> None:
     """Print a sentence on stderr at once, in the leading process only."""
     if speaks():
-        typer.echo(text, err=True)
+        typer.echo(fitting(text), err=True)
 
 
 def duration(seconds: float) -> str:
@@ -44,7 +45,8 @@ def check_names(dataset: str, model: str | None) -> None:
             f"{dataset!r} is neither a data set ({', '.join(DATASET_NAMES)}) nor a folder of images"
             f"{_hint(dataset, DATASET_NAMES)}"
         )
-    if model is not None and spelled(model, MODEL_NAMES) not in MODEL_NAMES:
+    of_sklearn = spelled(dataset, DATASET_NAMES) in TABLE_NAMES  # its classifiers are looked up by `train`
+    if model is not None and not of_sklearn and spelled(model, MODEL_NAMES) not in MODEL_NAMES:
         raise ModelError(f"model {model!r} is unknown{_hint(model, MODEL_NAMES)}. Known: {', '.join(MODEL_NAMES)}")
 
 

@@ -29,14 +29,16 @@ def train(
         typer.Option(
             "--dataset",
             "-d",
-            help="digits, mnist, fashion_mnist, cifar10, cifar100, svhn, imagenet, or a folder with train/ and val/.",
+            help="digits, mnist, fashion_mnist, cifar10, cifar100, svhn, imagenet, a folder with train/ and val/, or a "
+            "table: breast_cancer, wine, iris.",
         ),
     ] = "digits",
     data: DataRoot = None,
     model: Annotated[
         str | None,
         typer.Option(
-            help="small_cnn, medium_cnn, wide_resnet40_2, resnet18, resnet50 or mlp.",
+            help="small_cnn, medium_cnn, wide_resnet40_2, resnet18, resnet50 or mlp; for a table any classifier of "
+            "scikit-learn.",
             show_default="a fast one for the data",
         ),
     ] = None,
@@ -76,6 +78,8 @@ def train(
         ecm train "z**0.5/6" --dataset cifar10 --start cifar10-l0.5-a18 --epochs 6
 
         ecm train "sign(z)/25" --dataset cifar10 --pixel
+
+        ecm train "sign(z)/8" --dataset wine --model RandomForest
 
         torchrun --nproc-per-node 8 -m zoo train "z**0.5/18" -d cifar10 --preset paper
     """

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ecm.spelling import closest, spelled
 from zoo.data.cifar import load_cifar10, load_cifar100
 from zoo.data.dataset import Augmentation, Dataset, Split, Tensors
 from zoo.data.digits import load_digits
@@ -20,7 +21,6 @@ from zoo.data.svhn import load_svhn
 from zoo.data.table import Table, with_columns
 from zoo.data.table_spec import TableSpec
 from zoo.errors import DataError
-from zoo.names import closest, spelled
 
 __all__ = [
     "DATASETS",

@@ -17,8 +17,8 @@ from zoo.files import load_tensors
 from zoo.folder import CARD, SCHEME, VOTES
 from zoo.models.estimator import EstimatorBase
 from zoo.models.networks import MODELS, Base, build_network
-from zoo.models.places import AGAIN, find_model, read_card
-from zoo.models.storage import file_sha256, read_scheme, weights_path
+from zoo.models.places import AGAIN, find_model, read_card, weights_path
+from zoo.models.storage import file_sha256, read_scheme
 
 if TYPE_CHECKING:
     from zoo.models.model import Model

@@ -102,9 +102,11 @@ class Model(nn.Module):
     # ---- what a module does ----------------------------------------------------------------------------------------
 
     def forward(self, x: Images, *, quantize: bool | None = None) -> Tensor:
-        """Return the share of the votes of each class, [N, classes], on the model's device.
+        """Return the share of the votes of each class, float64 [N, classes], on the model's device.
 
-        `quantize` replaces the model's own setting for this call. Votes are counted, so they have no gradient.
+        They are the shares in the round that decides, so that the largest is that of the class of `predict`: under the
+        rule "runoff" all classes but the two finalists have none. `x` is one image or a batch; `quantize` replaces the
+        model's own setting for this call. Votes are counted, so they have no gradient.
         """
         shares: Tensor = self._voting(self.levels(x, quantize=quantize))
         return shares
@@ -119,19 +121,24 @@ class Model(nn.Module):
         x: Images,
         *,
         certificate: Method = "strongest",
+        rule: Rule | None = None,
         tolerance: float | None = None,
         quantize: bool | None = None,
     ) -> list[Certificate]:
         """Return the certificate of each image: the class, and the ball around the image in which it cannot change.
 
-        A vote whose two best logits differ by at most `tolerance` counts against the prediction; by default it is
-        measured on the first images that are given. `zoo.certify` does the same for a data set, keeps the votes, and
-        can be resumed.
+        `x` and `quantize` are as in `forward`. The class is that of `predict`, by the model's rule, unless you choose
+        another `rule`; `certificate` is one of the methods of that rule, such as "vote-aware". A vote whose two best
+        logits differ by at most `tolerance` counts against the prediction; by default it is measured on the first
+        images that are given. `zoo.certify` does the same for a data set, keeps the votes, and can be resumed.
         """
         levels = self.levels(x, quantize=quantize)
+        if not len(levels):
+            return []
         if tolerance is None:
             tolerance = self._measured_tolerance(levels)
-        return self.smoothed(tolerance=tolerance).certify(levels, certificate=certificate)
+        chosen = {} if rule is None else {"rule": rule}
+        return self.smoothed(tolerance=tolerance, **chosen).certify(levels, certificate=certificate)
 
     def levels(self, x: Images, *, quantize: bool | None = None) -> Tensor:
         """Return `x` as a batch of levels 0..q: one image becomes a batch of one, (N, H, W) is one channel."""
@@ -140,7 +147,7 @@ class Model(nn.Module):
                 "the input requires a gradient, but the class shares are counts of votes and have none: call the model "
                 "under torch.no_grad() or with x.detach(); zoo.attack(model, ...) uses gradients of the base classifier"
             )
-        batch = x if isinstance(x, Tensor) else torch.as_tensor(np.asarray(x))
+        batch = x if isinstance(x, Tensor) else torch.as_tensor(np.array(x))  # a copy: a PIL image is read-only
         shape = self.scheme.shape
         if shape[0] == 1 and tuple(batch.shape[-2:]) == shape[1:] and batch.ndim in (2, 3):
             batch = batch.reshape(-1, *shape)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ecm.jsontext import read_json
+from ecm.spelling import closest, spelled
 from zoo.errors import ModelError
-from zoo.folder import CARD
-from zoo.names import closest, spelled
+from zoo.folder import CARD, OLD_WEIGHTS, WEIGHTS
 
 FORMAT = "ecm-model-1"
 AGAIN = "train again with --no-resume"  # resume=False: without it a folder that holds a card is left as it is
@@ -62,3 +62,13 @@ def read_card(path: Path) -> dict[str, Any]:
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise ModelError(f"{path / CARD} is not a model card of this package ({FORMAT}): train again with this version")
     return card
+
+
+def weights_path(folder: Path) -> Path:
+    """Return the file of the weights in a folder: folders of earlier versions have another name for it.
+
+    >>> weights_path(Path("runs") / "none").name
+    'model.safetensors'
+    """
+    old = folder / OLD_WEIGHTS
+    return old if old.exists() and not (folder / WEIGHTS).exists() else folder / WEIGHTS
