@@ -21,7 +21,7 @@ def load(
     metric: ECM | str | None = None,
     quantize: bool = False,
 ) -> Model:
-    """Return the model in a folder (or known by name), after checking that its pieces belong together.
+    """Return the model in the folder `name` (or known by that name), after checking that its pieces belong together.
 
     The card names the sha256 of the weights and the fingerprint of the scheme; the metric in the card must be the
     scheme's; votes, if there are any, must be of these weights under this scheme. Architectures come from the package

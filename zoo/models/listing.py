@@ -139,7 +139,7 @@ def _cell(value: object) -> str:
 
 
 def list_models(*folders: str | os.PathLike[str]) -> Listings:
-    """Return the models in these folders (each a model or a folder of models), as a list that prints as a table; by
+    """Return the models in these `folders` (each a model or a folder of models), as a list that prints as a table; by
     default those that come with the package and those in `runs`. A folder that is damaged is an error only when it is
     named itself.
 

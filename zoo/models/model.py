@@ -112,7 +112,10 @@ class Model(nn.Module):
         return shares
 
     def predict(self, x: Images, *, quantize: bool | None = None) -> Tensor:
-        """Return the class that the smoothed classifier gives each image, int64 [N], on the model's device."""
+        """Return the class that the smoothed classifier gives each image, int64 [N], on the model's device.
+
+        `x` and `quantize` are as in `forward`.
+        """
         found = self._voting.predict(self.levels(x, quantize=quantize))
         return torch.as_tensor(found, dtype=torch.int64, device=self.device)
 
@@ -141,7 +144,10 @@ class Model(nn.Module):
         return self.smoothed(tolerance=tolerance, **chosen).certify(levels, certificate=certificate)
 
     def levels(self, x: Images, *, quantize: bool | None = None) -> Tensor:
-        """Return `x` as a batch of levels 0..q: one image becomes a batch of one, (N, H, W) is one channel."""
+        """Return `x` as a batch of levels 0..q: one image becomes a batch of one, (N, H, W) is one channel.
+
+        `quantize` is as in `forward`.
+        """
         if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled():
             raise InputError(
                 "the input requires a gradient, but the class shares are counts of votes and have none: call the model "
@@ -200,18 +206,18 @@ class Model(nn.Module):
         return twin
 
     def with_card(self, card: dict[str, Any]) -> Model:
-        """Return the same model, network included, with another card."""
+        """Return the same model, network included, with another `card`."""
         return Model(self.path, self.base, self.scheme, card, quantize=self.quantize)
 
     @classmethod
     def read(cls, path: Path, network: nn.Module | None = None) -> Model:
-        """Return the model in a folder. `network` is needed if it was made by a user's own class or factory."""
+        """Return the model in the folder `path`; `network` is needed if it is a user's own class or factory."""
         return read_as(cls, path, network)
 
     def save(self, folder: str | os.PathLike[str]) -> Model:
         """Write the model into a folder that follows the conventions of the Hugging Face Hub; return it as kept there.
 
-        The folder gets `model.safetensors`, `config.json`, `README.md` (a model card), `scheme.json` and `card.json`.
+        The `folder` gets `model.safetensors`, `config.json`, `README.md` (a model card), `scheme.json` and `card.json`.
         The votes and certificates of the model's own folder come along if the weights are still those.
 
         >>> import tempfile, zoo
@@ -225,7 +231,10 @@ class Model(nn.Module):
     def save_pretrained(
         self, save_directory: str | os.PathLike[str], *, push_to_hub: bool = False, **options: Any
     ) -> Model:
-        """Write the model into a folder, as `save` does; with `push_to_hub` also upload it (see `push_to_hub`)."""
+        """Write the model into the folder `save_directory`, as `save` does; with `push_to_hub` also upload it.
+
+        `options` are those of the method `push_to_hub`; `repo_id` is by default the name of the folder.
+        """
         kept = self.save(save_directory)
         if push_to_hub:
             kept.push_to_hub(**{"repo_id": kept.name, **options})
@@ -237,8 +246,9 @@ class Model(nn.Module):
     ) -> Model:
         """Return the model in a local folder, of a known name, or of a Hub repository such as "someone/some-model".
 
-        `options` are those of `huggingface_hub.snapshot_download` (revision, token, cache_dir, local_files_only, ...).
-        Only data are read; no code is loaded from a folder or a repository.
+        `name` is one of these three; `base` and `quantize` are as in `zoo.load`. `options` are those of
+        `huggingface_hub.snapshot_download` (revision, token, cache_dir, local_files_only, ...). Only data are read; no
+        code is loaded from a folder or a repository.
 
         >>> Model.from_pretrained("digits-l0.5-a4").classes
         10
@@ -248,15 +258,15 @@ class Model(nn.Module):
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
         """Upload the model's folder to the Hugging Face Hub and return its address there.
 
-        `options`: token, private, revision, commit_message. Needs the extra `hub`.
+        `repo_id` is "someone/some-model". `options`: token, private, revision, commit_message. Needs the extra `hub`.
         """
         return upload(self, repo_id, options)
 
     def export_base(self, path: str | os.PathLike[str]) -> Path:
         """Write the base classifier for another runtime: `.pt2` (`torch.export`) or `.onnx` (needs the extra `onnx`).
 
-        The file reads what the noise shows, `model.smoothed().noise.inputs(levels, samples)`, in batches of any size,
-        and gives logits; counting the votes stays with the caller.
+        The end of `path` chooses. The file reads what the noise shows, in batches of any size, and gives logits:
+        `model.smoothed().noise.inputs(levels, samples)` makes its input, and counting the votes stays with the caller.
         """
         return export_base(self, Path(path))
 

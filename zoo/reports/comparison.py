@@ -67,7 +67,7 @@ class Comparison:
 
 
 def compare(*runs: Run, radii: Sequence[Exact] | None = None) -> Comparison:
-    """Compare certified runs (folders, names, models or results of `certify`) on the images that all of them share.
+    """Compare certified `runs` (folders, names, models or results of `certify`) on the images that all of them share.
 
     They must count radii in the same unit and be of the same test images: by folder the digests of the test splits
     are compared, and only images with the same index and label are counted. `radii` defaults to those of the run that

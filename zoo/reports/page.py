@@ -20,7 +20,7 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from zoo.certification import (
     INK,
@@ -46,7 +46,7 @@ from zoo.files import write_atomically
 from zoo.folder import FIGURES, PAGE
 from zoo.models import PRETRAINED, RUNS, describe
 from zoo.reports.attack_part import attack_of, attack_section
-from zoo.reports.display import down
+from zoo.reports.display import down, pretty
 from zoo.reports.gallery import cut, gallery, images_of
 from zoo.reports.statement import spec_of
 from zoo.reports.table_rows import table_rows
@@ -67,8 +67,8 @@ def report(
     data: Any = None,
     root: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write the report of a certified run and its figures; returns the page's path (default: in the run's folder, for
-    a model of the package in `runs/<name>`).
+    """Write the report of a certified run and its figures to the path `out`, and return it (default: in the run's
+    folder, for a model of the package in `runs/<name>`).
 
     `run` is the folder of the run, a model or its name, or what `certify` gave. The gallery needs the images: they are
     found by the data set's name under `root`, or given as `data`, and are used only if they are those certified.
@@ -104,7 +104,7 @@ def render(found: Certification, about: dict[str, Any], images: Dataset | str, a
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters["pretty"] = _pretty
+    environment.filters["pretty"] = pretty
     description, spec = describe(found.scheme), spec_of(about)
     names = () if spec is None else spec.names
     script = (Path(__file__).parent / "page.js").read_text()
@@ -450,11 +450,6 @@ def _pictures(draw: Callable[[bool], Figure]) -> dict[str, str]:
 
 def _uri(figure: Figure, *, tight: bool = False) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg(figure, tight=tight).encode()).decode()
-
-
-def _pretty(text: object) -> Markup:
-    """Escaped, with l_p as one writes it."""
-    return Markup(re.sub(r"\bl_(\d+(?:/\d+)?)", r"ℓ<sub>\1</sub>", str(escape(text))))
 
 
 def _short(text: object) -> str:
