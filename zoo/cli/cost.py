@@ -108,11 +108,14 @@ def certification_cost(folder: Path, limit: int | None) -> str:
     samples = int(card["coupling"]["samples"])
     before = _seconds_per_image(folder)
     images = limit or card.get("certification", {}).get("of")
-    which = "all test images" if limit is None else f"{limit} test images"
+    things = "rows" if "table" in card.get("data", {}) else "images"
+    which = f"{'all' if limit is None else limit} test {things}"
     count = f", {images * samples:,} forward passes" if images else ""
     took = ""
     if before and images:
-        took = f"; about {duration(before * images)} at the {before:.2g} s per image that this model took before"
+        took = (
+            f"; about {duration(before * images)} at the {before:.2g} s per {things[:-1]} that this model took before"
+        )
     return f"{which}, {samples} votes each{count}{took}. Recorded votes are not cast again"
 
 

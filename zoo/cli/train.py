@@ -115,6 +115,7 @@ def train(
         print_json({"path": str(made.path), "accuracy": accuracy, "training": made.card["training"]})
         return
     base = accuracy.get("base", {"value": math.nan, "images": 0})  # missing only in a card that was edited by hand
-    typer.echo(f"The model is in {made.path}. Base accuracy: {base['value']:.1%} on {base['images']} test images.")
+    things = "images" if len(made.scheme.shape) > 1 else "rows"
+    typer.echo(f"The model is in {made.path}. Base accuracy: {base['value']:.1%} on {base['images']} test {things}.")
     place = "" if data is None else f" --data {shlex.quote(str(data))}"
     typer.echo(f"Next: ecm certify {shlex.quote(str(made.path))}{place}")

@@ -106,7 +106,8 @@ class Model(nn.Module):
 
         They are the shares in the round that decides, so that the largest is that of the class of `predict`: under the
         rule "runoff" all classes but the two finalists have none. `x` is one image or a batch; `quantize` replaces the
-        model's own setting for this call. Votes are counted, so they have no gradient.
+        model's own setting for this call. Votes are counted, so they have no gradient: `zoo.train` trains
+        the base classifier, and `zoo.attack` uses its gradients.
         """
         shares: Tensor = self._voting(self.levels(x, quantize=quantize))
         return shares
