@@ -49,6 +49,7 @@ def test_a_model_goes_through_all_commands(model: Model, tmp_path: Path) -> None
     done = ecm("compare", "model", tmp_path / "other", "-r", 0, "--plot", tmp_path / "curves.svg")
     assert done.exit_code == 0, done.stderr
     assert "8 images that all runs share" in done.stdout
+    assert done.stderr.startswith("Counting the recorded votes of these runs again")
     assert (tmp_path / "curves.svg").read_text().startswith("<svg")
     done = ecm("compare", "model", tmp_path / "other", "--plot", "/proc/no/curves.svg")
     assert (done.exit_code, "8 images that all runs share" in done.stdout) == (1, True)  # the table is not lost
@@ -315,6 +316,7 @@ def test_a_command_says_first_what_it_costs_and_last_what_comes_next(model: Mode
         (("reproduce", "digits", "--minutes", "3"), "Reproducing digits at the small scale: about 3 minutes"),
         (("export", "digits-l0.5-a4", "-i", "6"), "from its recorded votes: a few seconds"),
         (("report", "digits-l0.5-a4"), "from its recorded votes: about ten seconds"),
+        (("compare", "digits-l0.5-a4", "digits-l0.5-a4"), "Counting the recorded votes of these runs again"),
     ],
 )
 def test_a_slow_command_says_what_it_does_before_torch_is_loaded(words: tuple[str, ...], said: str) -> None:
