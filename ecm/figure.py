@@ -162,8 +162,9 @@ def _draw_allocation(axes: Any, profile: Profile, q: int, budget: int) -> None:
 
 
 def _label(axes: Any, x: float, mass: float, *, left: bool) -> None:
-    """The mass beside the head of a stem, readable over whatever lies behind."""
-    side = {"xytext": (-8, 3), "ha": "right"} if left else {"xytext": (8, 3), "ha": "left"}
+    """The mass beside the head of a stem, readable over whatever lies behind; that of a short one above the curve."""
+    up = 3 if mass > 0.15 else 15
+    side = {"xytext": (-8, up), "ha": "right"} if left else {"xytext": (8, up), "ha": "left"}
     behind = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1}
     axes.annotate(f"{mass:.3g}", (x, mass), textcoords="offset points", color=ORANGE, bbox=behind, **side)
 

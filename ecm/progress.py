@@ -34,13 +34,19 @@ class ProgressBar:
 
     def _open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
 
         self._console = console = Console(stderr=True)
         if console.is_terminal or console.is_jupyter:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-            self._bar = Progress(
-                *columns, TextColumn("{task.fields[status]}"), console=console, transient=self._after > 0
+            self._bar = Progress(  # in a narrow window the bar gets shorter, and the numbers stay whole
+                TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+                BarColumn(bar_width=None, table_column=Column(ratio=1)),
+                MofNCompleteColumn(table_column=Column(no_wrap=True)),
+                TextColumn("{task.fields[status]}", table_column=Column(no_wrap=True)),
+                console=console,
+                expand=True,
+                transient=self._after > 0,
             )
             self._task = self._bar.add_task(self.label, total=self.total, completed=self.done, status="")
 

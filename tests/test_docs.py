@@ -6,6 +6,7 @@ import contextlib
 import doctest
 import importlib
 import importlib.util
+import inspect
 import io
 import json
 import os
@@ -254,6 +255,29 @@ def test_every_public_name_is_in_the_reference(package: str) -> None:
     """The API page of a package lists exactly the names that it exports."""
     listed = re.findall(rf"^::: {package}\.(\w+)$", (DOCS / "api" / f"{package}.md").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(importlib.import_module(package).__all__)
+
+
+def _explained() -> list[Any]:
+    """The functions of `zoo`, and what people call on its models and data."""
+    import zoo
+
+    called = [getattr(zoo, name) for name in zoo.__all__ if inspect.isfunction(getattr(zoo, name))]
+    public = [method for name, method in inspect.getmembers(zoo.Model) if name in vars(zoo.Model) and name[0] != "_"]
+    made = [zoo.Dataset.from_arrays, zoo.Table.from_frame, zoo.TableSpec.fit]
+    return [*called, *(method for method in public if inspect.isroutine(method)), *made]
+
+
+def test_the_reference_lists_every_parameter() -> None:
+    """Each with a sentence of the docstring, so that nobody has to guess what `tolerance` is."""
+    pytest.importorskip("griffe")
+    listed = _module("readable").parameter_list
+    missing = {}
+    for function in _explained():
+        names = [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+        text = listed(inspect.getdoc(function) or "", names)
+        if left := [name for name in names if f"\n    {name}: " not in text]:
+            missing[function.__qualname__] = left
+    assert not missing
 
 
 def test_the_site_builds_strictly_and_asks_nobody(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tables where people look: pandas frames and the HTML that notebooks show."""
+"""Tables where people look: text on a terminal, pandas frames, and the HTML that notebooks show."""
 
 from __future__ import annotations
 
@@ -34,3 +34,27 @@ def html_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
     return f"<table><thead><tr>{first}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def text_table(names: Sequence[str], columns: Iterable[Sequence[str]], width: int = 80) -> list[str]:
+    """Return the lines of a table, each column with its head first; what is too wide goes on below, in another block.
+
+    >>> for line in text_table(["", "half", "all"], [["0", "50.0", "100.0"], ["1", "9.5", "12.0"]], width=14):
+    ...     print(line)
+                0
+      half   50.0
+      all   100.0
+                1
+      half    9.5
+      all    12.0
+    """
+    cells = [list(column) for column in columns]
+    label = 2 + max(map(len, names), default=0)
+    each = max(6, *(len(cell) + 2 for column in cells for cell in column)) if cells else 6
+    fit = max(1, (width - label) // each)
+    lines = []
+    for start in range(0, len(cells), fit):
+        for k, name in enumerate(names):
+            row = "".join(f"{column[k]:>{each}}" for column in cells[start : start + fit])
+            lines.append(f"  {name:<{label - 2}}{row}")
+    return lines

@@ -27,7 +27,8 @@ from zoo.experiments.declarations import Experiment, Family
 from zoo.experiments.table import Trained, collect, read_trained
 from zoo.folder import ABOUT, CARD, SCHEME, TABLE, VOTES, WEIGHTS
 from zoo.models import PRETRAINED, load, read_card
-from zoo.models.storage import put_card, weights_path
+from zoo.models.places import weights_path
+from zoo.models.storage import put_card
 
 RECORDS = Path(__file__).parents[1] / "records"
 MAIN = "cifar10"  # the campaign that the sections on certificates and budgets are about

@@ -68,7 +68,7 @@ def unsmoothed(name: str, estimator: str) -> float:
 
 def measure(name: str, formula: str, budget: int, estimator: Any, coupling: Any = "spread") -> dict[str, Any]:
     """One classifier on all rows of a table, in percent; `seconds` are those of all votes, per thousand rows."""
-    from smoothing import Scheme, SmoothedClassifier
+    from smoothing import Packing, Scheme, SmoothedClassifier, certify_all
     from zoo import fit_estimator
 
     sparse = formula == SPARSE
@@ -81,9 +81,10 @@ def measure(name: str, formula: str, budget: int, estimator: Any, coupling: Any 
         fitted = fit_estimator(estimator, scheme, train, table.train.labels)
         classifier = SmoothedClassifier(fitted, scheme, table.classes, batch_size=8192)
         began = time.process_time()
-        votes = classifier.votes(test)
+        codes = classifier.rankings(test)
         seconds += time.process_time() - began
-        balls = classifier_balls(votes, test.numpy(), scheme, table.classes)
+        votes = Packing.of(table.classes).votes(codes)
+        balls = list(certify_all(codes, test.numpy(), scheme, table.classes, rule=classifier.rule))
         right = np.array([ball.prediction == label for ball, label in zip(balls, labels, strict=True)])
         rows, smoothed = rows + len(test), smoothed + int(right.sum())
         base += float((votes == labels[:, None]).mean(axis=1).sum())
@@ -105,13 +106,6 @@ def measure(name: str, formula: str, budget: int, estimator: Any, coupling: Any 
         "certified": percent,
         "milliseconds": round(1000 * seconds / rows, 2),
     }
-
-
-def classifier_balls(votes: Any, levels: Any, scheme: Any, classes: int) -> list[Any]:
-    """The strongest certificate of each row."""
-    from smoothing import certify_all
-
-    return list(certify_all(votes, levels, scheme, classes))
 
 
 def measure_all() -> list[dict[str, Any]]:

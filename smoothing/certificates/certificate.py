@@ -51,6 +51,8 @@ class Certificate:
     (False, True)
     >>> ball.lp_radius()  # the open ball of l_1/2 radius (6 * 1/6)**2 = 1
     0.9999999999999999
+    >>> print(ball)
+    class 3 for every y with d(x, y) < 1/6, that is within l_1/2 radius 0.9999
     """
 
     prediction: int
@@ -65,6 +67,19 @@ class Certificate:
     multipliers: tuple[tuple[int, int | None], ...] = attrs.field(default=(), repr=False)
     scale: int = attrs.field(default=1, repr=False)
     races: tuple[tuple[str, int, int, int | None], ...] = attrs.field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        """The class and where it holds; an l_p radius is cut, not rounded, so that it is never too large."""
+        if self.everywhere or self.radius is None:
+            return f"class {self.prediction} " + ("for every input" if self.everywhere else "without a certificate")
+        held = f"class {self.prediction} for every y with d(x, y) {'<=' if self.closed else '<'} {self.radius}"
+        power = self.metric.power()
+        if power is None or self.threat == "pixels":
+            return held
+        if power[0] == 0:
+            return f"{held}, that is with any {self.features()} features changed"
+        whole, part = divmod(math.floor(Fraction(self.lp_radius() or 0.0) * 10_000), 10_000)
+        return f"{held}, that is within l_{power[0]} radius {whole}.{part:04d}"
 
     @property
     def rule(self) -> Rule:

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ecm.spelling import spelled
 from smoothing.certificates.certificate import COST_SCALE, RUNOFF_METHODS, Certificate, Threat, check_threat
 from smoothing.certificates.electorate import Electorate
 from smoothing.certificates.integer import integer_radius
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
     from smoothing.scheme import Scheme
 
 Method = Literal["strongest", "paper", "integer", "vote_aware", "runoff", "runoff_vote_aware"]
+
+
+def _checked_method(name: object) -> Method:
+    """Return the method, however it is spelled ("vote-aware"), or raise a VoteError that names all there are."""
+    for known in get_args(Method):
+        if isinstance(name, str) and spelled(name, get_args(Method)) == known:
+            found: Method = known
+            return found
+    raise VoteError(f"certificate = {name!r} is unknown; write one of {', '.join(get_args(Method))}")
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -51,27 +61,22 @@ class Certifier:
 
     scheme: Scheme
     classes: int
-    certificate: Method = "strongest"
+    certificate: Method = attrs.field(default="strongest", converter=_checked_method)
     threat: Threat = attrs.field()
-    rule: Rule | None = None
+    rule: Rule | None = attrs.field(default=None, converter=attrs.converters.optional(checked_rule))
 
     @threat.default
     def _default_threat(self) -> Threat:
         return "pixels" if self.scheme.pixel else "features"
 
     def __attrs_post_init__(self) -> None:
-        if self.certificate not in get_args(Method):
+        named = self.rule is not None and self.certificate != "strongest"
+        if named and (self.certificate in RUNOFF_METHODS) != (self.rule == "runoff"):
+            other = "plurality" if self.rule == "runoff" else "runoff"
             raise VoteError(
-                f"certificate = {self.certificate!r} is unknown; write one of {', '.join(get_args(Method))}"
+                f"rule = {self.rule!r}, certificate = {self.certificate!r}: this certificate is about the class of "
+                f"the other rule; write certificate='strongest', or rule={other!r}"
             )
-        if self.rule is not None:
-            checked_rule(self.rule)
-            if self.certificate != "strongest" and (self.certificate in RUNOFF_METHODS) != (self.rule == "runoff"):
-                other = "plurality" if self.rule == "runoff" else "runoff"
-                raise VoteError(
-                    f"rule = {self.rule!r}, certificate = {self.certificate!r}: this certificate is about the class of "
-                    f"the other rule; write certificate='strongest', or rule={other!r}"
-                )
         check_threat(self.threat, self.scheme)
 
     @cached_property

@@ -26,7 +26,13 @@ def levels(x: Images, q: int, shape: tuple[int, ...]) -> Tensor:
     """
     batch = _tensor(x)
     if tuple(batch.shape[1:]) != shape or batch.ndim != len(shape) + 1:
-        raise InputError(f"the input has shape {tuple(batch.shape)}; this scheme reads batches (N, {_inner(shape)})")
+        last = (*shape[1:], shape[0])
+        hint = (
+            "; channels come first: x.permute(0, 3, 1, 2)" if tuple(batch.shape[1:]) == last and len(shape) == 3 else ""
+        )
+        raise InputError(
+            f"the input has shape {tuple(batch.shape)}; this scheme reads batches (N, {_inner(shape)}){hint}"
+        )
     if batch.dtype in _FLOATS:
         return _on_grid(batch, q)
     if batch.dtype.is_floating_point or batch.dtype.is_complex or batch.dtype == torch.bool:
@@ -63,7 +69,7 @@ def digest(image: Images) -> str:
 
 
 def _on_grid(batch: Tensor, q: int) -> Tensor:
-    _within(batch, 0.0, 1.0, f"floats are v/{q} in [0,1]")
+    _within(batch, 0.0, 1.0, f"floats are v/{q} in [0,1], and levels are integers")
     exact = batch.to(torch.float64)
     nearest = (exact * q).round()
     grid = nearest / q

@@ -13,13 +13,13 @@ from torch import Tensor, nn
 from smoothing.certificates import (
     DEFAULT_RULE,
     Certificate,
+    Certifier,
     Codes,
     Method,
     Packing,
     Rule,
     Threat,
     Votes,
-    certify_all,
     checked_rule,
     finalists,
     preferences,
@@ -204,9 +204,8 @@ class SmoothedClassifier(Smoothed):
         >>> len(smoothed.certify(torch.tensor([[0, 4, 2], [1, 1, 1]])))
         2
         """
+        chosen = {} if threat is None else {"threat": threat}
+        certifier = Certifier(self.scheme, self.classes, certificate, rule=self.rule, **chosen)  # refuse before voting
         batch = self.levels(x).cpu().numpy()
         given = self.rankings(x, progress=progress) if self.rule == "runoff" else self.votes(x, progress=progress)
-        found = certify_all(
-            given, batch, self.scheme, self.classes, certificate=certificate, threat=threat, rule=self.rule
-        )
-        return list(found)
+        return [certifier(ballot, image) for ballot, image in zip(given, batch, strict=True)]

@@ -10,7 +10,7 @@ import pytest
 from tests.browser.chromium import Chromium
 from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import Certification, certify, read_certification, report
-from zoo.models.library import find_model
+from zoo.models import find_model
 
 SIZES = {"desk": (1400, 1000), "phone": (390, 844)}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ecm.progress import ProgressBar
@@ -47,3 +49,20 @@ def test_what_is_for_a_terminal_alone_is_not_logged(
     with ProgressBar(10, "design", log=False, after=1.0) as advance:
         advance(5)
     assert capsys.readouterr() == ("", "")
+
+
+def test_in_a_narrow_window_the_bar_gets_shorter_and_the_numbers_stay_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """80 columns are enough for the longest line there is, the one of a training."""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    with ProgressBar(1320, "steps on fashion_mnist") as progress:
+        progress.at(1200, "loss 1.230, base accuracy 55.0%")
+    plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", capsys.readouterr().err)
+    last = [line.strip() for line in re.split(r"[\r\n]+", plain) if "1320" in line][-1]
+    assert re.fullmatch(
+        r"steps on fashion_mnist \S+ 1200/1320 loss 1\.230, base accuracy 55\.0%, 0:00:\d\d left", last
+    ), last
+    assert len(last) <= 80

@@ -16,8 +16,7 @@ import pytest
 from ecm.errors import ECMError
 from smoothing import Record, Scheme
 from zoo import list_models, load, read_certification, report
-from zoo.models import read_scheme
-from zoo.models.library import find_model
+from zoo.models import find_model, read_scheme
 
 BRACKETS = "[" * 200_000
 

@@ -72,8 +72,9 @@ def verify_model(
 ) -> Report:
     """Attack a model inside its certified balls, with a generous budget; the report fails if any attack succeeds.
 
-    The first `limit` test images are voted on and certified here and now. `scale` multiplies the radii: with a scale
-    above 1 they are wrong, and the check should fail.
+    The first `limit` test images are voted on and certified here and now. `model`, `data`, `root`, `budget`, `seed` and
+    `progress` are as in `attack`. `scale` multiplies the radii: with a scale above 1 they are wrong, and the check
+    should fail.
 
     >>> verify_model("digits-l0.5-a4", limit=1, budget=5).passed
     True

@@ -15,6 +15,7 @@ from ecm.errors import ECMError
 from ecm.number import Exact, exact
 from smoothing.certificates import Certificate, root_below
 from zoo.certification import Accuracy, Unit
+from zoo.frames import text_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,18 +167,16 @@ class Attack:
             return f"{self.model}: no image of {self.data} has been attacked yet"
         found, middle = self.summary(), self.median_ratio
         radii = self.unit.grid()
-        width = max(6, *(len(f"{float(r):g}") + 2 for r in radii))
         rows = {"certified": self.certified_accuracy, "under attack": self.accuracy}
+        columns = ([f"{float(r):g}", *(f"{100 * at(r).share:.1f}" for at in rows.values())] for r in radii)
         lines = [
             f"{self.model}: {self.images} of {self.split_size} test images of {self.data}, attacked with "
-            f"{self.budget:g} votes' worth of passes per image",
+            f"{self.budget:g} x B passes per image",
             f"  prediction changed  {found['changed']} images",
             "  attack distance / certified radius (in d), median  " + ("-" if middle is None else f"{middle:.2f}"),
             f"  accuracy (%) by {self.unit.name}",
-            " " * 17 + "".join(f"{float(r):>{width}g}" for r in radii),
+            *text_table(["", *rows], columns),
         ]
-        for name, at in rows.items():
-            lines.append(f"    {name:<13}" + "".join(f"{100 * at(r).share:>{width}.1f}" for r in radii))
         return "\n".join(lines)
 
 

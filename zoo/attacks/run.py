@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ecm.errors import ECMError
 from ecm.progress import ProgressBar
+from ecm.spelling import spelled
 from smoothing import SmoothedClassifier
 from smoothing.certificates import RUNOFF_METHODS, Certificate
 from zoo.attacks.evaluation import Evaluation
@@ -33,7 +34,7 @@ from zoo.certification import (
     read_certification,
     run_folder,
 )
-from zoo.data import Dataset, key_seed
+from zoo.data import DATASETS, Dataset, key_seed
 from zoo.distributed import workers
 from zoo.errors import CertifyError, ModelError
 from zoo.files import alone, write_atomically, write_json
@@ -43,6 +44,7 @@ from zoo.models import Model, load, read_scheme, require_unchanged
 
 FORMAT = "ecm-attack-1"
 _SAME = ("weights", "scheme", "data", "certificate", "budget", "seed")
+_NAMED = 100  # images of a named data set, which nobody chose one by one; an attack takes long
 _ROUND = 1 << 64  # denominator of distances that are not rational
 
 
@@ -50,7 +52,7 @@ def attack(
     model: Model | str | os.PathLike[str],
     data: Any = None,
     *,
-    limit: int | None = 100,
+    limit: int | None = None,
     budget: float = 20,
     seed: int = 0,
     resume: bool = True,
@@ -64,10 +66,11 @@ def attack(
     A certified radius is a lower bound on the distance of such an input, the attack gives an upper bound: together
     they say how tight the certificate is. An attack that finds nothing proves nothing.
 
-    `limit` takes the first images of the order in which `certify` takes them (None: all). `budget` is in votes per
-    image: the attack spends at most `budget * scheme.samples` passes through the base, a backward pass counting as
-    one. The same `seed` gives the same result on the same machine. Images that are not certified yet are certified
-    first. `data`, `root`, `device` and `out` are those of `certify`.
+    `model` is a model, its folder or its name. All images that you give as `data` are attacked, and of a named data set
+    the first 100; with `limit` so many, in the order in which `certify` takes them. `budget` is in votes per image: the
+    attack spends at most `budget * scheme.samples` passes through the base, a backward pass counting as one. The same
+    `seed` gives the same result on the same machine. Images that are not certified yet are certified first. `data`,
+    `root`, `device`, `out` and `progress` are those of `certify`.
 
     Written into `out` (default: the model's folder, `runs/<name>` for a model of the package): `attack.tsv` (one row
     per image, flushed as it comes) and `attack.json` (settings, meaning of the columns, totals). A stopped attack goes
@@ -83,7 +86,8 @@ def attack(
     trained = model if isinstance(model, Model) else load(model)
     require_unchanged(trained)
     loaded = fitting_data(trained, data, root)
-    order = image_order(len(loaded.test))[:limit].tolist()
+    named = data is None or (isinstance(data, str) and spelled(data, DATASETS) in DATASETS)
+    order = image_order(len(loaded.test))[: _NAMED if limit is None and named else limit].tolist()
     folder = run_folder(trained, out)
     if folder.resolve() != trained.path.resolve() and (folder / CARD).exists():
         raise ModelError(f"{folder} is the folder of another model, which would be spoilt: choose another out")
@@ -132,7 +136,7 @@ def attack(
 
 def _check(limit: int | None, budget: float, seed: int) -> None:
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1):
-        raise ECMError(f"limit = {limit!r}: write a number of images >= 1, or None for all of them")
+        raise ECMError(f"limit = {limit!r}: write a number of images >= 1, or leave it out")
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not 1 <= budget < math.inf:
         raise ECMError(f"budget = {budget!r}: write how many votes' worth of passes an image may take, 1 or more")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
@@ -219,7 +223,7 @@ def rounded_up(distance: Fraction) -> Fraction:
 
 
 def read_attack(path: str | os.PathLike[str]) -> Attack:
-    """The attack that a folder contains, as far as it got; no weights are loaded.
+    """Return the attack that the folder `path` contains, as far as it got; no weights are loaded.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as out:

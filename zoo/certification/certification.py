@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from ecm.errors import ECMError
 from ecm.number import Exact, exact
+from ecm.spelling import spelled
 from smoothing import DEFAULT_RULE
 from smoothing.certificates import RUNOFF_METHODS, Certificate
 from zoo.certification.accuracy import Accuracy
 from zoo.certification.unit import Unit
-from zoo.names import spelled
+from zoo.frames import text_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,10 +56,11 @@ def chosen_certificate(certificate: str, rule: str | None, *, ranked: bool = Tru
     """The certificate to report. "strongest" is the vote-aware one of the rule, and the rule is `default`, the model's,
     if none is given (of records without rankings the plurality); any other certificate names its rule itself.
 
-    >>> chosen_certificate("strongest", "runoff"), chosen_certificate("strongest", None, ranked=False)
+    >>> chosen_certificate("strongest", "run-off"), chosen_certificate("strongest", None, ranked=False)
     ('runoff_vote_aware', 'vote_aware')
     """
     certificate = spelled(certificate, ("strongest", *ALL_METHODS))
+    rule = rule and spelled(rule, RULES)
     if rule is not None and rule not in RULES:
         raise ECMError(f"rule = {rule!r} is unknown; write one of {', '.join(RULES)}")
     if certificate == "strongest":
@@ -281,20 +283,21 @@ class Certification:
     def __repr__(self) -> str:
         if not self.rows:
             return f"{self.model}: no {self.things[:-1]} of {self.data} is certified yet"
-        width = max(6, *(len(f"{float(r):g}") + 2 for r in self.radii))
-        name = max(11, *map(len, self.methods))
+        by_plurality = (
+            "" if self.rule != "runoff" else f" by run-off\n{'':21}{self.smoothed_by(METHODS[0])} by plurality"
+        )
+        columns = (
+            [f"{float(r):g}", *(f"{100 * self.certified_accuracy(r, method).share:.1f}" for method in self.methods)]
+            for r in self.radii
+        )
         lines = [
             f"{self.model}: {self.images} of {self.split_size} test {self.things} of {self.data}, "
             f"{self.scheme.samples} votes per {self.things[:-1]}",
             f"  base accuracy      {100 * self.base_accuracy:.1f}% of all votes",
-            f"  smoothed accuracy  {self.smoothed_accuracy}"
-            + (f" by run-off; by plurality {self.smoothed_by(METHODS[0])}" if self.rule == "runoff" else ""),
+            f"  smoothed accuracy  {self.smoothed_accuracy}{by_plurality}",
             f"  certified accuracy (%) by {self.unit.name}",
-            " " * (name + 4) + "".join(f"{float(r):>{width}g}" for r in self.radii),
+            *text_table(["", *self.methods], columns),
         ]
-        for method in self.methods:
-            shares = (100 * self.certified_accuracy(r, method).share for r in self.radii)
-            lines.append(f"    {method:<{name}}" + "".join(f"{share:>{width}.1f}" for share in shares))
         if not self.recounted:
             lines.append("  (read from the table alone: there are no recorded votes to count again)")
         return "\n".join(lines)

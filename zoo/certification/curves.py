@@ -72,7 +72,8 @@ def steps(certification: Certification, method: str | None = None) -> tuple[Floa
 def certified_curve(results: Certification | Mapping[str, Certification], *, narrow: bool = False) -> Figure:
     """Return certified accuracy by radius: every certificate of one run, or the chosen certificate of several.
 
-    For one run a second panel shows how many points each certificate gains over the weakest, from the same votes.
+    `results` is what `certify` or `read_certification` gave, or several of these by name. For one run a second panel
+    shows how many points each certificate gains over the weakest, from the same votes. `narrow` draws for a phone.
 
     >>> from zoo import load, read_certification
     >>> figure = certified_curve(read_certification(load("digits-l0.5-a4").path))
@@ -175,7 +176,9 @@ def histogram(certification: Certification, bins: int = 20) -> list[tuple[float,
 
 
 def radius_histogram(certification: Certification, *, narrow: bool = False) -> Figure:
-    """Return how the certified radii are spread, right and wrong predictions apart.
+    """Return how the certified radii of a `certification` are spread, right and wrong predictions apart.
+
+    `narrow` draws for a phone.
 
     >>> from zoo import load, read_certification
     >>> radius_histogram(read_certification(load("digits-l0.5-a4").path)).axes[0].get_ylabel()

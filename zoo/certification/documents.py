@@ -28,9 +28,11 @@ def export(
     data: Any = None,
     root: str | os.PathLike[str] | None = None,
 ) -> list[Path]:
-    """Write the certificates of these test images of a certified model into the folder `out`; returns the documents.
+    """Write the certificates of some test images of a certified model into the folder `out`; return the documents.
 
-    They are made again from the recorded votes, which needs no network.
+    `model` is a model, its folder or its name, or what `certify` gave; `images` are indices of test images. `data` and
+    `root` say where the images are, as in `report`. The certificates are made again from the recorded votes, which
+    needs no network.
 
     Beside them lie their votes and levels, the facts of the scheme and a copy of the checker (standard library only):
     `python checker.py certificate-7.json facts.json certificate-7.votes certificate-7.levels`.

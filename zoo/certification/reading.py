@@ -18,7 +18,7 @@ from zoo.models import PRETRAINED, RUNS, Model, find_model, read_card, read_sche
 
 
 def read_certification(path: str | os.PathLike[str]) -> Certification:
-    """Return the certification that a folder (or a known name) holds, as far as it got; no weights are loaded.
+    """Return the certification in the folder `path` (or of a known name), as far as it got; no weights are loaded.
 
     The rows are counted again from the votes in the folder, and one that contradicts them is an error. What depends on
     the image itself, the gain of the vote-aware certificate, is on trust here; `certify` and `export` prove it again.

@@ -37,7 +37,7 @@ class Recount:
 
     @cached_property
     def _certifiers(self) -> dict[str, Certifier]:
-        return {method: Certifier(self.scheme, self.classes, method) for method in self.methods}  # type: ignore[arg-type]
+        return {method: Certifier(self.scheme, self.classes, method) for method in self.methods}
 
     @cached_property
     def _aware(self) -> VoteAware:

@@ -90,7 +90,7 @@ class _Writer:
         self.rows, self._run, self._append = rows, run, append
         self._labels = run.data.test.labels.cpu().numpy()
         scheme, classes = run.model.scheme, run.model.classes
-        self._certifiers = {method: Certifier(scheme, classes, method) for method in run.table.methods}  # type: ignore[arg-type]
+        self._certifiers = {method: Certifier(scheme, classes, method) for method in run.table.methods}
 
     def __call__(self, idx: int, votes: NDArray[Any], levels: NDArray[Any], seconds: float) -> None:
         if idx in self.rows:

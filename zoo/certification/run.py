@@ -45,9 +45,10 @@ def certify(
 ) -> Certification:
     """Certify the test images of `data` (by default those of the data set the model was trained on).
 
-    `data` may be `(images, labels)`, a torch data set or `DataLoader`, a Hugging Face split, or a folder of class
-    folders, with the levels and classes of the model; all of it is certified. If it has a training and a test split (a
-    named data set, a `Dataset`, a pair (train, test)), the test split is certified.
+    `model` is a model, its folder or its name. `data` may be `(images, labels)`, a torch data set or `DataLoader`, a
+    Hugging Face split, or a folder of class folders, with the levels and classes of the model; all of it is certified.
+    If it has a training and a test split (a named data set, a `Dataset`, a pair (train, test)), the test split is
+    certified.
 
     `limit` takes the first images of one fixed random order, so that a larger limit continues a smaller one and sets
     sorted by class are not a problem. `radii` (l_p radii where g = z**p/alpha, else metric distances) are those of the
@@ -56,9 +57,10 @@ def certify(
     of the rule), or "paper", "integer", "vote_aware" (plurality), "runoff", "runoff_vote_aware"; the weaker ones, and
     for a run-off those of the plurality, are computed along with it, from the same votes. A vote whose two best logits
     differ by at most `tolerance` is unsure and counts against the prediction; by default that is measured on this
-    machine when the record is begun, and checked where the record goes on.
-    `batch_size` is the number of noisy inputs in one call of the network; by default what suits it. `root` is where the
-    files of a named data set lie (`--data` on the command line).
+    machine when the record is begun, and checked where the record goes on. `batch_size` is the number of noisy inputs
+    in one call of the network; by default what suits it. `root` is where the files of a named data set lie (`--data` on
+    the command line). `device` is "cpu", "cuda" or "cuda:1"; by default a GPU if there is one. With `progress` a bar is
+    shown on a terminal, and a line per minute in a log.
 
     The folder `out` (default: the model's folder) receives the votes, `certify.tsv` (one row per image, written at
     once) and `certify.json` (the meaning of the columns, and the accuracies). Under torchrun the images are divided

@@ -26,6 +26,7 @@ from zoo.cli import (
     train,
     verify,
 )
+from zoo.cli.options import fitting
 
 
 class _Commands(TyperGroup):
@@ -117,7 +118,7 @@ def _say(text: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    Console(stderr=True, soft_wrap=True).print(Text(text, style="red"))
+    Console(stderr=True, soft_wrap=True).print(Text(fitting(text), style="red"))
 
 
 app = typer.Typer(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from zoo.cli.cost import announce
 from zoo.cli.options import AsJSON, Radii, print_json
 
 
@@ -29,6 +30,7 @@ def compare(
     """
     if plot is not None and plot.suffix not in (".png", ".svg"):
         raise typer.BadParameter(f"{plot} must end in .png or .svg", param_hint="--plot")
+    announce("Counting the recorded votes of these runs again: a few seconds each; no forward pass is needed.")
     from zoo.reports import compare as side_by_side
 
     found = side_by_side(*runs, radii=radius)

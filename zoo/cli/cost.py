@@ -9,11 +9,12 @@ from typing import Any
 
 import typer
 
-from zoo.cli.options import speaks
+from ecm.spelling import closest, spelled
+from zoo.cli.options import fitting, speaks
 from zoo.errors import DataError, ModelError, SettingError
 from zoo.folder import TABLE
 from zoo.models import PRETRAINED, find_model, model_folders, read_card
-from zoo.names import DATASET_NAMES, MODEL_NAMES, closest, known_size, spelled
+from zoo.names import DATASET_NAMES, MODEL_NAMES, TABLE_NAMES, known_size
 
 _IMAGES = {"digits": 1438}  # training images of a data set that is not a large one
 
@@ -21,7 +22,7 @@ _IMAGES = {"digits": 1438}  # training images of a data set that is not a large 
 def announce(text: str) -> None:
     """Print a sentence on stderr at once, in the leading process only."""
     if speaks():
-        typer.echo(text, err=True)
+        typer.echo(fitting(text), err=True)
 
 
 def duration(seconds: float) -> str:
@@ -46,7 +47,8 @@ def check_names(dataset: str, model: str | None) -> None:
             f"{dataset!r} is neither a data set ({', '.join(DATASET_NAMES)}) nor a folder of images"
             f"{_hint(dataset, DATASET_NAMES)}"
         )
-    if model is not None and spelled(model, MODEL_NAMES) not in MODEL_NAMES:
+    of_sklearn = spelled(dataset, DATASET_NAMES) in TABLE_NAMES  # its classifiers are looked up by `train`
+    if model is not None and not of_sklearn and spelled(model, MODEL_NAMES) not in MODEL_NAMES:
         raise ModelError(f"model {model!r} is unknown{_hint(model, MODEL_NAMES)}. Known: {', '.join(MODEL_NAMES)}")
 
 
@@ -112,11 +114,14 @@ def certification_cost(folder: Path, limit: int | None) -> str:
     samples = int(card["coupling"]["samples"])
     before = _seconds_per_image(folder)
     images = limit or card.get("certification", {}).get("of")
-    which = "all test images" if limit is None else f"{limit} test images"
+    things = "rows" if "table" in card.get("data", {}) else "images"
+    which = f"{'all' if limit is None else limit} test {things}"
     count = f", {images * samples:,} forward passes" if images else ""
     took = ""
     if before and images:
-        took = f"; about {duration(before * images)} at the {before:.2g} s per image that this model took before"
+        took = (
+            f"; about {duration(before * images)} at the {before:.2g} s per {things[:-1]} that this model took before"
+        )
     return f"{which}, {samples} votes each{count}{took}. Recorded votes are not cast again"
 
 

@@ -50,7 +50,7 @@ def demo(
     show(derivation(metric, 16, None), console)
 
     step(f"2. Design {BUDGET} outcomes for the 17 levels of {DATASET}")
-    typer.echo(repr(metric.design(BUDGET, 16)))
+    console.print(repr(metric.design(BUDGET, 16)), highlight=False, markup=False)
 
     step(f"3. Train a small network under that noise, on {DATASET}")
     import torch

@@ -36,13 +36,16 @@ def list_(
     if not found:
         typer.echo('No models yet. To make one: ecm train "z**0.5/3"')
         return
-    rows = [("name", "data", "g(z)", "votes", "base", "smoothed", "size")]
+    rows = [("name", "data", "g(z)", "votes", "smoothed", "certified")]
     for model in found:
         place = model.name if model.path.parent in (PRETRAINED, RUNS) else str(model.path)  # what is written next
-        base, smoothed = (_percent(share) for share in (model.base_accuracy, model.smoothed_accuracy))
-        rows.append((place, model.data, model.metric, str(model.votes), base, smoothed, f"{model.size / 1e6:.1f} MB"))
+        smoothed = "" if model.smoothed_accuracy is None else f"{model.smoothed_accuracy:.1%}"
+        held = model.certified_at.replace(" at ", " @ ")
+        rows.append((place, model.data, model.metric, str(model.votes), smoothed, held))
     for line in fitted(rows):
         typer.echo(line)
+    if any(model.certified_at for model in found):
+        typer.echo("certified: accuracy @ radius (l_p; number of changes where g = sign(z)/alpha)")
 
 
 def fitted(rows: Sequence[tuple[str, ...]], columns: int = 80, flexible: int = 2) -> Iterator[str]:
@@ -60,7 +63,3 @@ def fitted(rows: Sequence[tuple[str, ...]], columns: int = 80, flexible: int = 2
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
+import textwrap
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,6 +93,19 @@ def settings(texts: list[str] | None) -> dict[str, Any]:
         except ValueError:
             found[name.strip()] = value
     return found
+
+
+def fitting(text: str) -> str:
+    """Return text for stderr: where it is a terminal, lines break between words, but a command to paste stays whole.
+
+    >>> fitting("no terminal here, so that nothing is changed")
+    'no terminal here, so that nothing is changed'
+    """
+    if not sys.stderr.isatty():
+        return text
+    fill = partial(textwrap.fill, width=shutil.get_terminal_size().columns, break_long_words=False)
+    lines = text.split("\n")
+    return "\n".join(line if line.startswith("To resume:") else fill(line, break_on_hyphens=False) for line in lines)
 
 
 def speaks() -> bool:

@@ -29,14 +29,16 @@ def train(
         typer.Option(
             "--dataset",
             "-d",
-            help="digits, mnist, fashion_mnist, cifar10, cifar100, svhn, imagenet, or a folder with train/ and val/.",
+            help="digits, mnist, fashion_mnist, cifar10, cifar100, svhn, imagenet, a folder with train/ and val/, or a "
+            "table: breast_cancer, wine, iris.",
         ),
     ] = "digits",
     data: DataRoot = None,
     model: Annotated[
         str | None,
         typer.Option(
-            help="small_cnn, medium_cnn, wide_resnet40_2, resnet18, resnet50 or mlp.",
+            help="small_cnn, medium_cnn, wide_resnet40_2, resnet18, resnet50 or mlp; for a table any classifier of "
+            "scikit-learn.",
             show_default="a fast one for the data",
         ),
     ] = None,
@@ -79,6 +81,8 @@ def train(
 
         ecm train "sign(z)/25" --dataset cifar10 --pixel
 
+        ecm train "sign(z)/8" --dataset wine --model RandomForest
+
         torchrun --nproc-per-node 8 -m zoo train "z**0.5/18" -d cifar10 --preset paper
     """
     changes = recipe_changes(preset, epochs, settings(setting))  # check everything possible before torch is loaded
@@ -114,6 +118,7 @@ def train(
         print_json({"path": str(made.path), "accuracy": accuracy, "training": made.card["training"]})
         return
     base = accuracy.get("base", {"value": math.nan, "images": 0})  # missing only in a card that was edited by hand
-    typer.echo(f"The model is in {made.path}. Base accuracy: {base['value']:.1%} on {base['images']} test images.")
+    things = "images" if len(made.scheme.shape) > 1 else "rows"
+    typer.echo(f"The model is in {made.path}. Base accuracy: {base['value']:.1%} on {base['images']} test {things}.")
     place = "" if data is None else f" --data {shlex.quote(str(data))}"
     typer.echo(f"Next: ecm certify {shlex.quote(str(made.path))}{place}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ecm.spelling import closest, spelled
 from zoo.data.cifar import load_cifar10, load_cifar100
 from zoo.data.dataset import Augmentation, Dataset, Split, Tensors
 from zoo.data.digits import load_digits
@@ -20,7 +21,6 @@ from zoo.data.svhn import load_svhn
 from zoo.data.table import Table, with_columns
 from zoo.data.table_spec import TableSpec
 from zoo.errors import DataError
-from zoo.names import closest, spelled
 
 __all__ = [
     "DATASETS",
@@ -51,10 +51,10 @@ DATASETS: dict[str, Callable[[Path | None], Dataset]] = {
 
 
 def load_data(data: Any = "digits", root: str | os.PathLike[str] | None = None) -> Dataset:
-    """Return a data set for training and testing: from a name in `DATASETS` ("CIFAR-10" is "cifar10"), the path of an
-    image folder, a `Dataset`, or data as people have them.
+    """Return a data set for training and testing, from a name, a folder, or data as people have them.
 
-    These are: `(images, labels)` as arrays or tensors, integer levels 0..255 or floats v/255 (for another q use
+    `data` is a name in `DATASETS` ("CIFAR-10" is "cifar10"), the path of an image folder, a `Dataset`; or
+    `(images, labels)` as arrays or tensors, integer levels 0..255 or floats v/255 (for another q use
     `Dataset.from_arrays`); a `torch.utils.data.Dataset` of (image, label) pairs, torchvision's for instance; a
     `DataLoader`; a Hugging Face `datasets` split. A pair (train, test) or a mapping with the entries "train" and "test"
     gives both halves; of a single split a fifth of each class is held out. `root` is where the files of a named set

@@ -206,7 +206,10 @@ class Dataset:
     ) -> Dataset:
         """Return the data set of `(levels, labels)`: integers (N, C, H, W), (N, H, W) or (N, F), all within 0..q.
 
-        Without `test`, a fifth of each class is held out, always the same fifth.
+        `train` and `test` are such pairs. Without `test`, a fifth of each class is held out, always the same fifth. `q`
+        is the largest level; floats must be v/q. `name` is what cards and reports call the data, `class_names` gives
+        the name of each class. `augment` says which shifts and flips keep the label, for training. `source` says where
+        the data come from, for the card.
         """
         for half in (train, test):
             if half is not None and not (isinstance(half, tuple | list) and len(half) == 2):

@@ -107,11 +107,12 @@ def read_pairs(data: Any, q: int = 255) -> Pairs:
         if whole and not isinstance(data.dataset, IterableDataset) and _is_item(data.dataset[0]):
             return read_pairs(data.dataset, q)  # in its own order, which a digest can know again
         return _stacked((_as_batch(batch) for batch in data), None, q, _names(data.dataset))
-    if _is_hugging_face(data):
+    if _is_hugging_face(data) and data.features is not None:
         image, label = _columns(data)
         items: Iterable[Any] = ((row[image], row[label]) for row in data)
-        return _stacked((_one(item) for item in items), len(data), q, getattr(data.features[label], "names", None))
-    if isinstance(data, IterableDataset):
+        count = len(data) if hasattr(data, "__len__") else None  # a split that is streamed has no length
+        return _stacked((_one(item) for item in items), count, q, getattr(data.features[label], "names", None))
+    if isinstance(data, IterableDataset) or _is_hugging_face(data):
         return _stacked((_one(item) for item in data), None, q, _names(data))
     if not hasattr(data, "__len__"):
         raise DataError(f"data of type {type(data).__name__} has no length: give a data set of (image, label) pairs")

@@ -76,7 +76,8 @@ def _listed(folder: Path, names: Sequence[str], size: int) -> ImageFiles:
 
 @attrs.frozen(eq=False, repr=False, slots=False)
 class ImageFiles:
-    """A split that is read when used. Test view: shorter side to 8/7 size, centre crop; train view: a random area."""
+    """A split that is read when used. Train view: a random area. Test view: shorter side to 8/7 size, centre crop; an
+    image of that size is taken as it is."""
 
     folder: Path
     files: tuple[str, ...]
@@ -139,7 +140,9 @@ def _read(path: str, size: int, seed: int | None) -> Tensor:
         with open(path, "rb") as file:
             refuse_web_page(Path(path), file.read(512))
         raise DataError(f"{path} is not a readable image ({error}); replace or delete it") from error
-    if seed is None:
+    if seed is None and image.size == (size, size):
+        pass  # what a model of this size is asked about is the file itself, and not a crop of a larger copy
+    elif seed is None:
         image = functional.center_crop(functional.resize(image, max(size, round(size * 8 / 7))), [size, size])
     else:
         with torch.random.fork_rng(devices=[]):  # torchvision draws from the global generator

@@ -64,6 +64,8 @@ class Table(Dataset):
     ) -> Table:
         """Return a data set from a pandas DataFrame (or a dict of name -> values) whose column `target` is the class.
 
+        `frame` has one row per example. `name` is what cards and reports call the data, and `source` says where they
+        come from.
         Without `test` (a frame with the same columns) a fifth of the rows of each class is held out, always the same
         fifth. Everything is fixed on the training rows alone. `settings`:
 

@@ -83,7 +83,10 @@ class TableSpec:
         free: Iterable[str] = (),
         outside: Outside = "error",
     ) -> TableSpec:
-        """Return the description that these training rows make; see `Table.from_frame` for the settings."""
+        """Return the description that the training rows `rows` make, with the class in the column `target`.
+
+        `q`, `limits`, `kinds`, `categories`, `steps`, `immutable`, `free` and `outside` are as in `Table.from_frame`.
+        """
         found, orders = read_columns(rows), read_orders(rows)
         if target not in found:
             raise DataError(f"the target {target!r} is not a column of the table; it has {', '.join(found)}")

@@ -154,7 +154,7 @@ def _certificate_seconds(size: Size, scale: Scale) -> float:
     random = np.random.RandomState(0)
     votes = np.where(random.rand(scheme.samples) < 0.7, 0, random.randint(10, size=scheme.samples)).astype(np.uint8)
     levels = random.randint(size.q + 1, size=shape)
-    certifiers = [Certifier(scheme, 10, method) for method in METHODS]  # type: ignore[arg-type]
+    certifiers = [Certifier(scheme, 10, method) for method in METHODS]
     once = _timed(lambda: [certifier(votes, levels) for certifier in certifiers], 0.0)
     return once * float(np.prod(size.shape) / np.prod(shape))
 

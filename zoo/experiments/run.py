@@ -41,7 +41,8 @@ def reproduce(
 ) -> Reproduction:
     """Run an experiment of the paper and return its table; what is in `out` already is not done again.
 
-    `ecm reproduce --list` has the names.
+    `name` is that of an experiment; `ecm reproduce --list` has all of them. `root`, `device` and `progress` are as in
+    `train`. `scale` is "paper" or "small".
 
     `paper`: the published recipe on all its alphas. Its models lie in `runs/reproduce/paper`, where other experiments
     find them. `small`: the fast preset on a few alphas, with epochs and images sized to `minutes` by steps timed on

@@ -50,7 +50,7 @@ class Reproduction:
     """An experiment that was run: its models by folder name, and the tables made of them, which it prints.
 
     >>> from zoo.experiments.catalogue import find_experiment
-    >>> from zoo.models.library import find_model
+    >>> from zoo.models import find_model
     >>> found = read_certification(folder := find_model("digits-l0.5-a4"))
     >>> models = {"digits-l0.5-a4": Trained(found, found.smoothed_accuracy, epochs=150)}
     >>> Reproduction(find_experiment("digits"), "small", folder.parent, models).images

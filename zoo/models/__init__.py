@@ -7,7 +7,8 @@ from ecm.lazy import lazy
 if TYPE_CHECKING:
     from zoo.models.card import describe
     from zoo.models.estimator import EstimatorBase, drawn_samples, fit_estimator, is_estimator, unsmoothed_accuracy
-    from zoo.models.library import Listing, Listings, list_models, load
+    from zoo.models.library import load
+    from zoo.models.listing import Listing, Listings, list_models
     from zoo.models.model import NOISE_MEMORY, Model, write_model
     from zoo.models.networks import MODELS, Base, build_network, default_model, require_fit
     from zoo.models.places import PRETRAINED, RUNS, find_model, model_folders, read_card
@@ -52,7 +53,8 @@ __getattr__ = lazy(
     {
         "card": "describe",
         "estimator": "EstimatorBase drawn_samples fit_estimator is_estimator unsmoothed_accuracy",
-        "library": "Listing Listings list_models load",
+        "library": "load",
+        "listing": "Listing Listings list_models",
         "model": "Model NOISE_MEMORY write_model",
         "networks": "Base MODELS build_network default_model require_fit",
         "places": "PRETRAINED RUNS find_model model_folders read_card",

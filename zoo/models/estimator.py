@@ -83,9 +83,10 @@ def fit_estimator(
 ) -> EstimatorBase:
     """Fit a copy of a scikit-learn classifier on noisy rows; the result is a base for `SmoothedClassifier`.
 
-    The estimator reads two numbers per column, both in [0, 1]: the upper ends of all columns' bins, then the lower
-    ends. Each row is shown at `copies` different samples of the scheme (by default as many as make about 40,000 rows in
-    all, 32 per row at most, and never more than there are samples).
+    `levels` and `labels` are the training rows, `scheme` has the noise that they are shown with, and `seed` chooses the
+    samples. The `estimator` reads two numbers per column, both in [0, 1]: the upper ends of all columns' bins, then the
+    lower ends. Each row is shown at `copies` different samples of the scheme (by default as many as make about 40,000
+    rows in all, 32 per row at most, and never more than there are samples).
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from ecm import ECM

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from zoo.errors import ModelError
 from zoo.files import alone, write_atomically
 from zoo.folder import ABOUT, CARD, CONFIG, IMAGES, README, SCHEME, TABLE, VOTES, WEIGHTS
-from zoo.models.places import find_model, read_card
-from zoo.models.storage import is_unchanged, put_card, require_unchanged, weights_path, write_card, write_files
+from zoo.models.places import find_model, read_card, weights_path
+from zoo.models.storage import is_unchanged, put_card, require_unchanged, write_card, write_files
 
 if TYPE_CHECKING:
     from zoo.models.model import Model

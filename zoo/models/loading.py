@@ -18,8 +18,8 @@ from zoo.folder import CARD, SCHEME, VOTES
 from zoo.models.estimator import EstimatorBase
 from zoo.models.hub_card import config_text, readme_text
 from zoo.models.networks import MODELS, Base, build_network
-from zoo.models.places import AGAIN, find_model, read_card
-from zoo.models.storage import file_sha256, read_scheme, weights_path
+from zoo.models.places import AGAIN, find_model, read_card, weights_path
+from zoo.models.storage import file_sha256, read_scheme
 
 if TYPE_CHECKING:
     from zoo.models.model import Model

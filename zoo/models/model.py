@@ -102,15 +102,21 @@ class Model(nn.Module):
     # ---- what a module does ----------------------------------------------------------------------------------------
 
     def forward(self, x: Images, *, quantize: bool | None = None) -> Tensor:
-        """Return the share of the votes of each class, [N, classes], on the model's device.
+        """Return the share of the votes of each class, float64 [N, classes], on the model's device.
 
-        `quantize` replaces the model's own setting for this call. Votes are counted, so they have no gradient.
+        They are the shares in the round that decides, so that the largest is that of the class of `predict`: under the
+        rule "runoff" all classes but the two finalists have none. `x` is one image or a batch; `quantize` replaces the
+        model's own setting for this call. Votes are counted, so they have no gradient: `zoo.train` trains
+        the base classifier, and `zoo.attack` uses its gradients.
         """
         shares: Tensor = self._voting(self.levels(x, quantize=quantize))
         return shares
 
     def predict(self, x: Images, *, quantize: bool | None = None) -> Tensor:
-        """Return the class that the smoothed classifier gives each image, int64 [N], on the model's device."""
+        """Return the class that the smoothed classifier gives each image, int64 [N], on the model's device.
+
+        `x` and `quantize` are as in `forward`.
+        """
         found = self._voting.predict(self.levels(x, quantize=quantize))
         return torch.as_tensor(found, dtype=torch.int64, device=self.device)
 
@@ -119,28 +125,36 @@ class Model(nn.Module):
         x: Images,
         *,
         certificate: Method = "strongest",
+        rule: Rule | None = None,
         tolerance: float | None = None,
         quantize: bool | None = None,
     ) -> list[Certificate]:
         """Return the certificate of each image: the class, and the ball around the image in which it cannot change.
 
-        A vote whose two best logits differ by at most `tolerance` counts against the prediction; by default it is
-        measured on the first images that are given. `zoo.certify` does the same for a data set, keeps the votes, and
-        can be resumed.
+        `x` and `quantize` are as in `forward`. The class is that of `predict`, by the model's rule, unless you choose
+        another `rule`; `certificate` is one of the methods of that rule, such as "vote-aware". A vote whose two best
+        logits differ by at most `tolerance` counts against the prediction; by default it is measured on the first
+        images that are given. `zoo.certify` does the same for a data set, keeps the votes, and can be resumed.
         """
         levels = self.levels(x, quantize=quantize)
+        if not len(levels):
+            return []
         if tolerance is None:
             tolerance = self._measured_tolerance(levels)
-        return self.smoothed(tolerance=tolerance).certify(levels, certificate=certificate)
+        chosen = {} if rule is None else {"rule": rule}
+        return self.smoothed(tolerance=tolerance, **chosen).certify(levels, certificate=certificate)
 
     def levels(self, x: Images, *, quantize: bool | None = None) -> Tensor:
-        """Return `x` as a batch of levels 0..q: one image becomes a batch of one, (N, H, W) is one channel."""
+        """Return `x` as a batch of levels 0..q: one image becomes a batch of one, (N, H, W) is one channel.
+
+        `quantize` is as in `forward`.
+        """
         if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled():
             raise InputError(
                 "the input requires a gradient, but the class shares are counts of votes and have none: call the model "
                 "under torch.no_grad() or with x.detach(); zoo.attack(model, ...) uses gradients of the base classifier"
             )
-        batch = x if isinstance(x, Tensor) else torch.as_tensor(np.asarray(x))
+        batch = x if isinstance(x, Tensor) else torch.as_tensor(np.array(x))  # a copy: a PIL image is read-only
         shape = self.scheme.shape
         if shape[0] == 1 and tuple(batch.shape[-2:]) == shape[1:] and batch.ndim in (2, 3):
             batch = batch.reshape(-1, *shape)
@@ -193,18 +207,18 @@ class Model(nn.Module):
         return twin
 
     def with_card(self, card: dict[str, Any]) -> Model:
-        """Return the same model, network included, with another card."""
+        """Return the same model, network included, with another `card`."""
         return Model(self.path, self.base, self.scheme, card, quantize=self.quantize)
 
     @classmethod
     def read(cls, path: Path, network: nn.Module | None = None) -> Model:
-        """Return the model in a folder. `network` is needed if it was made by a user's own class or factory."""
+        """Return the model in the folder `path`; `network` is needed if it is a user's own class or factory."""
         return read_as(cls, path, network)
 
     def save(self, folder: str | os.PathLike[str]) -> Model:
         """Write the model into a folder that follows the conventions of the Hugging Face Hub; return it as kept there.
 
-        The folder gets `model.safetensors`, `config.json`, `README.md` (a model card), `scheme.json` and `card.json`.
+        The `folder` gets `model.safetensors`, `config.json`, `README.md` (a model card), `scheme.json` and `card.json`.
         The votes and certificates of the model's own folder come along if the weights are still those.
 
         >>> import tempfile, zoo
@@ -218,7 +232,10 @@ class Model(nn.Module):
     def save_pretrained(
         self, save_directory: str | os.PathLike[str], *, push_to_hub: bool = False, **options: Any
     ) -> Model:
-        """Write the model into a folder, as `save` does; with `push_to_hub` also upload it (see `push_to_hub`)."""
+        """Write the model into the folder `save_directory`, as `save` does; with `push_to_hub` also upload it.
+
+        `options` are those of the method `push_to_hub`; `repo_id` is by default the name of the folder.
+        """
         kept = self.save(save_directory)
         if push_to_hub:
             kept.push_to_hub(**{"repo_id": kept.name, **options})
@@ -230,8 +247,9 @@ class Model(nn.Module):
     ) -> Model:
         """Return the model in a local folder, of a known name, or of a Hub repository such as "someone/some-model".
 
-        `options` are those of `huggingface_hub.snapshot_download` (revision, token, cache_dir, local_files_only, ...).
-        Only data are read; no code is loaded from a folder or a repository.
+        `name` is one of these three; `base` and `quantize` are as in `zoo.load`. `options` are those of
+        `huggingface_hub.snapshot_download` (revision, token, cache_dir, local_files_only, ...). Only data are read; no
+        code is loaded from a folder or a repository.
 
         >>> Model.from_pretrained("digits-l0.5-a4").classes
         10
@@ -241,15 +259,15 @@ class Model(nn.Module):
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
         """Upload the model's folder to the Hugging Face Hub and return its address there.
 
-        `options`: token, private, revision, commit_message. Needs the extra `hub`.
+        `repo_id` is "someone/some-model". `options`: token, private, revision, commit_message. Needs the extra `hub`.
         """
         return upload(self, repo_id, options)
 
     def export_base(self, path: str | os.PathLike[str]) -> Path:
         """Write the base classifier for another runtime: `.pt2` (`torch.export`) or `.onnx` (needs the extra `onnx`).
 
-        The file reads what the noise shows, `model.smoothed().noise.inputs(levels, samples)`, in batches of any size,
-        and gives logits; counting the votes stays with the caller.
+        The end of `path` chooses. The file reads what the noise shows, in batches of any size, and gives logits:
+        `model.smoothed().noise.inputs(levels, samples)` makes its input, and counting the votes stays with the caller.
         """
         return export_base(self, Path(path))
 

@@ -11,11 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 
+from ecm.spelling import closest, spelled
 from zoo.data import torchvision
 from zoo.errors import ModelError
 from zoo.models.small_cnn import SmallCNN
 from zoo.models.wide_resnet import WideResNet
-from zoo.names import closest, default_model, spelled
+from zoo.names import default_model
 
 __all__ = ["MODELS", "Base", "build_network", "default_model", "require_fit"]
 
@@ -96,8 +97,8 @@ def build_network(
     model = spelled(str(model), MODELS)
     if model not in MODELS:
         close = closest(model, MODELS)
-        hint = f"; did you mean {close!r}?" if close else ""
-        raise ModelError(f"model {model!r} is unknown{hint} Known: {', '.join(MODELS)}; or pass a torch.nn.Module")
+        hint = f" (did you mean {close!r}?)" if close else ""
+        raise ModelError(f"model {model!r} is unknown{hint}. Known: {', '.join(MODELS)}; or pass a torch.nn.Module")
     if len(shape) == 1 and model != "mlp":
         raise ModelError(f"model {model!r} reads images, but the data are rows of {shape[0]} numbers; use 'mlp'")
     return model, MODELS[model](shape, classes)

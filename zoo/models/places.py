@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ecm.spelling import closest, spelled
 from zoo.errors import ModelError
-from zoo.folder import CARD, read_description
-from zoo.names import closest, spelled
+from zoo.folder import CARD, OLD_WEIGHTS, WEIGHTS, read_description
 
 FORMAT = "ecm-model-1"
 AGAIN = "train again with --no-resume"  # resume=False: without it a folder that holds a card is left as it is
@@ -54,3 +54,13 @@ def read_card(path: Path) -> dict[str, Any]:
     """Return the card of a model's folder, or raise an error that says why this is no such folder."""
     missing = f"holds no model: {CARD} is missing; name a folder that `ecm train` made"
     return read_description(path / CARD, FORMAT, missing=missing, again=f"restore it, or {AGAIN}")
+
+
+def weights_path(folder: Path) -> Path:
+    """Return the file of the weights in a folder: folders of earlier versions have another name for it.
+
+    >>> weights_path(Path("runs") / "none").name
+    'model.safetensors'
+    """
+    old = folder / OLD_WEIGHTS
+    return old if old.exists() and not (folder / WEIGHTS).exists() else folder / WEIGHTS

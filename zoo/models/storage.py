@@ -17,21 +17,11 @@ from zoo.files import load_tensors, save_tensors, write_atomically, write_json
 from zoo.folder import CARD, CONFIG, OLD_WEIGHTS, README, SCHEME, WEIGHTS
 from zoo.models.card import describe
 from zoo.models.hub_card import config_text, readme_text
-from zoo.models.places import AGAIN, FORMAT, read_card
+from zoo.models.places import AGAIN, FORMAT, read_card, weights_path
 from zoo.models.precision import compact
 
 if TYPE_CHECKING:
     from zoo.models.model import Model
-
-
-def weights_path(folder: Path) -> Path:
-    """Return the file of the weights in a folder: folders of earlier versions have another name for it.
-
-    >>> weights_path(Path("runs") / "none").name
-    'model.safetensors'
-    """
-    old = folder / OLD_WEIGHTS
-    return old if old.exists() and not (folder / WEIGHTS).exists() else folder / WEIGHTS
 
 
 def require_unchanged(model: Model) -> None:

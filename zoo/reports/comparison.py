@@ -11,6 +11,7 @@ import attrs
 from ecm.number import Exact
 from zoo.certification import Certification, chosen_radii, find_run, read_about, read_certification
 from zoo.errors import DataError
+from zoo.frames import text_table
 from zoo.models import Model
 
 Run = Certification | Model | str | os.PathLike[str]
@@ -49,24 +50,24 @@ class Comparison:
 
     def __repr__(self) -> str:
         first = next(iter(self.runs.values()))
-        width = max(len(name) for name in self.runs)
         note = f" ({self.left_out} that not all runs have are left out)" if self.left_out else ""
-        head = "".join(f"{float(r):>8g}" for r in first.radii)
-        lines = [
-            f"{first.images} images that all runs share{note}; certified accuracy (%) by {first.unit.name}",
-            f"{'':<{width}}  {'B':>7}{'votes':>7}{'base':>7}{'smooth':>8} |{head}",
+        runs = list(self.runs.values())
+        about = [
+            ["B", *(str(run.scheme.total) for run in runs)],
+            ["votes", *(str(run.scheme.samples) for run in runs)],
+            ["base", *(f"{100 * run.base_accuracy:.1f}" for run in runs)],
+            ["smooth", *(f"{100 * run.smoothed_accuracy.share:.1f}" for run in runs)],
         ]
-        for name, run in self.runs.items():
-            shares = "".join(f"{100 * run.certified_accuracy(r).share:>8.1f}" for r in run.radii)
-            lines.append(
-                f"{name:<{width}}  {run.scheme.total:>7}{run.scheme.samples:>7}{100 * run.base_accuracy:>7.1f}"
-                f"{100 * run.smoothed_accuracy.share:>8.1f} |{shares}"
-            )
-        return "\n".join(lines)
+        certified = [
+            [f"{float(r):g}", *(f"{100 * run.certified_accuracy(r).share:.1f}" for run in runs)] for r in first.radii
+        ]
+        names = ["", *self.runs]
+        said = f"{first.images} images that all runs share{note}; certified accuracy (%) by {first.unit.name}"
+        return "\n".join([said, *text_table(names, about), *text_table(names, certified)])
 
 
 def compare(*runs: Run, radii: Sequence[Exact] | None = None) -> Comparison:
-    """Compare certified runs (folders, names, models or results of `certify`) on the images that all of them share.
+    """Compare certified `runs` (folders, names, models or results of `certify`) on the images that all of them share.
 
     They must count radii in the same unit and be of the same test images: by folder the digests of the test splits
     are compared, and only images with the same index and label are counted. `radii` defaults to those of the run that

@@ -6,10 +6,12 @@ import base64
 import decimal
 import io
 import math
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from zoo.certification import INK, svg
@@ -24,13 +26,22 @@ _LONG = 100
 def down(radius: float, digits: int = 4) -> str:
     """Return a radius in so many digits, rounded down: what is printed is certified.
 
-    >>> down(0.29999), down(float("nan")), down(float("inf"))
-    ('0.2999', 'no certificate', 'no limit')
+    >>> down(0.29999), down(0.0000610399), down(12345.0), down(float("nan")), down(float("inf"))
+    ('0.2999', '0.00006103', '12340', 'no certificate', 'no limit')
     """
     if not math.isfinite(radius):
         return "no certificate" if math.isnan(radius) else "no limit"
     context = decimal.Context(prec=digits, rounding=decimal.ROUND_DOWN)
-    return f"{float(context.create_decimal_from_float(radius)):.{digits}g}"
+    return f"{context.create_decimal_from_float(radius).normalize(context):f}"
+
+
+def pretty(text: object) -> Markup:
+    """Return text escaped for HTML, with l_p as one writes it.
+
+    >>> str(pretty("l_1/2 radius"))
+    'ℓ<sub>1/2</sub> radius'
+    """
+    return Markup(re.sub(r"\bl_(\d+(?:/\d+)?)", r"ℓ<sub>\1</sub>", str(escape(text))))
 
 
 def png_address(levels: NDArray[Any], q: int) -> str:

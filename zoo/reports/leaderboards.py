@@ -11,25 +11,29 @@ from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 
+from zoo.certification import METHOD_NAMES
 from zoo.errors import ModelError
 from zoo.files import write_atomically
 from zoo.models import PRETRAINED, RUNS, Listing, list_models
+from zoo.reports.display import pretty
 
+TEXT = " class='text'"
 _MOST_RADII = 9
 _STYLE = """
-:root { color-scheme: light dark; --rule: rgb(127 127 127 / 30%); --soft: rgb(110 120 135); }
-body { font: 16px/1.55 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+:root { color-scheme: light dark; --rule: rgb(127 127 127 / 30%); }
+:root { --soft: light-dark(rgb(90 100 115), rgb(160 168 180)); }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 84rem; margin: 2rem auto; padding: 0 1rem; }
 h2 { font-size: 1.2rem; margin-top: 2rem; } .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
-th { color: var(--soft); } th:first-child, td:first-child { text-align: left; padding-left: 0; }
-td.best { font-weight: 700; } td.text { text-align: left; } p, footer { color: var(--soft); max-width: 46rem; }
+th { color: var(--soft); } .text { text-align: left; } :is(th, td):first-child { padding-left: 0; }
+td.best { font-weight: 700; } p, footer { color: var(--soft); max-width: 46rem; }
 code { font: .9em ui-monospace, monospace; }
 """
 
 
 def leaderboard(*folders: str | os.PathLike[str], out: str | os.PathLike[str] = "leaderboard.html") -> Path:
-    """Write one HTML page with the certified accuracy of all models in these folders; return its path.
+    """Write one HTML page with the certified accuracy of all models in these folders to the path `out`; return it.
 
     Models are grouped by data set and unit of the radius, and sorted by the area under their curves; the best value at
     a radius is bold. `folders` are as in `list_models`. Models that were not certified are left out.
@@ -69,12 +73,14 @@ def _section(data: str, unit: str, models: Sequence[Listing]) -> str:
     radii = every[:: max(1, -(-len(every) // _MOST_RADII))]
     order = sorted(range(len(models)), key=lambda k: -_area(shares[k]))
     names = ("model", "g(z)", "votes", "images", "method", "smoothed", *(f"{float(r):g}" for r in radii))
-    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in names)
+    head = "".join(
+        f"<th scope='col'{TEXT if name in ('model', 'g(z)', 'method') else ''}>{escape(name)}</th>" for name in names
+    )
     best = {radius: max(_least(one, radius)[0] for one in shares) for radius in radii}
     rows = "".join(_row(models[k], [(*_least(shares[k], r), best[r]) for r in radii]) for k in order)
     again = "".join(f"<li><code>{escape(_command(models[k]))}</code></li>" for k in order)
     return (
-        f"<h2>{escape(data)}, certified at {escape(unit)}</h2><div class='scroll'><table><thead><tr>{head}</tr></thead>"
+        f"<h2>{escape(data)}, certified at {pretty(unit)}</h2><div class='scroll'><table><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div><details><summary>Measure again</summary><ul>{again}</ul></details>"
     )
 
@@ -88,8 +94,9 @@ def _least(shares: dict[Fraction, float], radius: Fraction) -> tuple[float, bool
 
 
 def _row(model: Listing, shares: Sequence[tuple[float, bool, float]]) -> str:
-    cells = [f"<td>{escape(model.name)}</td>", f"<td class='text'><code>{escape(model.metric)}</code></td>"]
-    cells += [f"<td>{escape(str(text))}</td>" for text in (model.votes, model.images, model.method)]
+    cells = [f"<td{TEXT}>{escape(model.name)}</td>", f"<td{TEXT}><code>{escape(model.metric)}</code></td>"]
+    cells += [f"<td>{count}</td>" for count in (model.votes, model.images)]
+    cells.append(f"<td{TEXT}>{escape(METHOD_NAMES.get(model.method or '', model.method or ''))}</td>")
     cells.append(f"<td>{model.smoothed_accuracy or 0:.1%}</td>")
     for share, measured, best in shares:
         bold = " class='best'" if share == best and share > 0 else ""

@@ -10,12 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from zoo.certification import (
     METHOD_NAMES,
@@ -36,7 +35,7 @@ from zoo.models import PRETRAINED, RUNS
 from zoo.reports.accuracy_part import accuracy_curve, accuracy_table, counts, spread, tiles
 from zoo.reports.attack_part import attack_of, attack_section
 from zoo.reports.card_part import facts, fingerprints
-from zoo.reports.display import down, short
+from zoo.reports.display import down, pretty, short
 from zoo.reports.gallery import gallery, images_of
 from zoo.reports.metric_part import components
 from zoo.reports.statement import spec_of
@@ -54,8 +53,8 @@ def report(
     data: Any = None,
     root: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write the report of a certified run and its figures; returns the page's path (default: in the run's folder, for
-    a model of the package in `runs/<name>`).
+    """Write the report of a certified run and its figures to the path `out`, and return it (default: in the run's
+    folder, for a model of the package in `runs/<name>`).
 
     `run` is the folder of the run, a model or its name, or what `certify` gave. The gallery needs the images: they are
     found by the data set's name under `root`, or given as `data`, and are used only if they are those certified.
@@ -92,7 +91,7 @@ def render(found: Certification, about: dict[str, Any], images: Dataset | str, a
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(here), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters |= {"pretty": _pretty, "percent": _percent, "down": down, "short": short}
+    environment.filters |= {"pretty": pretty, "percent": _percent, "down": down, "short": short}
     spec, script = spec_of(about), (here / "page.js").read_text()
     return environment.get_template("page.html").render(
         found=found,
@@ -116,11 +115,6 @@ def render(found: Certification, about: dict[str, Any], images: Dataset | str, a
         **table_rows(found, about, images),
         **gallery(found, images),
     )
-
-
-def _pretty(text: object) -> Markup:
-    """Return the text escaped, with l_p as one writes it."""
-    return Markup(re.sub(r"\bl_(\d+(?:/\d+)?)", r"ℓ<sub>\1</sub>", str(escape(text))))
 
 
 def _percent(share: float) -> str:

@@ -64,7 +64,7 @@ class Journal:
 
     def step(self, step: int, loss: float, accuracy: float) -> None:
         """The state after a step; `accuracy` is the base accuracy on noisy training images so far in this epoch."""
-        self.progress.at(step, f"loss {loss:.3f}, base accuracy {accuracy:.1%} (train)")
+        self.progress.at(step, f"loss {loss:.3f}, base accuracy {accuracy:.1%}")
 
     def epoch(self, row: dict[str, Any]) -> None:
         """A line for the file, and for the terminal; short epochs are shown about once a second, and the last one."""

@@ -68,11 +68,16 @@ def train(
     `ecm.default_budget`, or 1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) from whose
     weights the training starts, such as one for a smaller alpha; without `model` its network is used, and the learning
     rate is half the preset's. With `pixel`, the channels of a pixel share their outcomes, for the sparse threat
-    (`g = sign(z)/alpha` then counts pixels). `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
-    `objective="stability"`.
+    (`g = sign(z)/alpha` then counts pixels). `preset` is "fast" (for a CPU) or "paper" (the published recipe), and
+    `epochs` are the passes over the training images, instead of the preset's. `changes` replace settings of the
+    preset's `Recipe`, such as `lr=0.1` or `objective="stability"`.
 
     For a `Table`, `metric` may also be formulas by column name, and `model` a scikit-learn classifier or its name: it
     is fitted on noisy rows, `copies` of each training row (see `fit_estimator`).
+
+    With `resume`, a run that was stopped in the folder goes on; otherwise it is replaced. A checkpoint is written every
+    `checkpoint_seconds`. `seed` is that of initialization, shuffling and noise. `device` is "cpu", "cuda" or "cuda:1";
+    by default a GPU if there is one. With `progress` a bar is shown on a terminal, and a line per minute in a log.
 
     Each step shows every image at a random sample t of the scheme: the outcomes are those of the certification. The run
     can be killed at any time; the same call resumes it and, on a CPU with the same number of threads, ends with

@@ -431,3 +431,22 @@ def test_small_integers_are_added_without_wrapping() -> None:
     pairs = np.array([[0, 250], [50, 0]], np.uint8)
     ball = certify_runoff(np.array([250, 50], np.uint8), pairs, Scheme.l1(75, shape=(3,), q=4))
     assert ball.radius == Fraction(101, 300)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "said"),
+    [
+        (ball(None), "class 0 without a certificate"),
+        (ball(Fraction(9), everywhere=True), "class 0 for every input"),
+        (
+            ball(Fraction(1, 8), closed=True),
+            "class 0 for every y with d(x, y) <= 1/8, that is within l_1/2 radius 0.5625",
+        ),
+        (ball(Fraction(3), metric=ECM.lp("1/2", 10**4)), "d(x, y) < 3, that is within l_1/2 radius 899999999.9999"),
+        (ball(Fraction(1, 4), metric=ECM.l0(8)), "d(x, y) < 1/4, that is with any 1 features changed"),
+        (ball(Fraction(1, 4), metric=ECM.from_expr("1 - exp(-z)")), "class 0 for every y with d(x, y) < 1/4"),
+    ],
+)
+def test_a_certificate_reads_as_a_sentence_that_never_says_too_much(certificate: Certificate, said: str) -> None:
+    """The radius is cut, not rounded."""
+    assert str(certificate).endswith(said)

@@ -38,6 +38,19 @@ def test_every_way_gives_the_same_attack(way: str, tmp_path: Path) -> None:
     assert any(row.turned is not None for row in found.rows)
 
 
+def test_everything_that_is_given_is_attacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a named data set, which nobody chose image by image, the first hundred (here: two)."""
+    import zoo.attacks.run
+
+    monkeypatch.setattr(zoo.attacks.run, "_NAMED", 2)
+    monkeypatch.setitem(zoo.DATASETS, "tiny", lambda root: tiny_data())
+    model, test = tiny_model(tmp_path / "model"), tiny_data().test
+    given = zoo.attack(model, (test.take(range(4)), test.labels[:4]), budget=1, out=tmp_path / "out", progress=False)
+    assert given.images == 4
+    assert zoo.attack(model, "Tiny", budget=1, out=tmp_path / "named", progress=False).images == 2
+    assert zoo.attack(model, "tiny", limit=3, budget=1, out=tmp_path / "named", progress=False).images == 3
+
+
 def test_tables_and_estimators(tmp_path: Path) -> None:
     """A scikit-learn tree on a table, attacked on its own test rows and on the rows of a DataFrame."""
     pytest.importorskip("pandas")

@@ -17,7 +17,7 @@ from zoo import Model, certify, load, read_certification
 from zoo.certification.table import COLUMNS
 from zoo.errors import ModelError
 from zoo.folder import TABLE
-from zoo.models.library import find_model
+from zoo.models import find_model
 
 
 def rewritten(path: Path, change: Callable[[dict[str, str]], None]) -> None:

@@ -43,7 +43,9 @@ def test_a_run_off_is_told_beside_the_plurality(folder: Path) -> None:
         assert int(cells["plurality"]) == row.balls["paper"].prediction
         assert cells["method"] == row.method
         assert row.balls["runoff"].strength <= row.balls["runoff_vote_aware"].strength
-    assert "by run-off; by plurality" in repr(found)
+    assert "by run-off\n" in repr(found)
+    assert "by plurality\n" in repr(found)
+    assert all(len(line) <= 80 for line in repr(found).splitlines())
 
 
 def test_the_other_rule_needs_no_further_vote(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.zoo.tiny import tiny_data, tiny_model
-from zoo import Model, load
+from zoo import Model, ModelError, load
 from zoo.cli.command import app
 from zoo.data import DATASETS
 from zoo.models import PRETRAINED
@@ -49,6 +49,7 @@ def test_a_model_goes_through_all_commands(model: Model, tmp_path: Path) -> None
     done = ecm("compare", "model", tmp_path / "other", "-r", 0, "--plot", tmp_path / "curves.svg")
     assert done.exit_code == 0, done.stderr
     assert "8 images that all runs share" in done.stdout
+    assert done.stderr.startswith("Counting the recorded votes of these runs again")
     assert (tmp_path / "curves.svg").read_text().startswith("<svg")
     done = ecm("compare", "model", tmp_path / "other", "--plot", "/proc/no/curves.svg")
     assert (done.exit_code, "8 images that all runs share" in done.stdout) == (1, True)  # the table is not lost
@@ -137,9 +138,34 @@ def test_a_list_gives_whole_names(model: Model) -> None:
     name = "a-name-that-is-longer-than-a-narrow-terminal-has-columns-beside-the-other-columns-of-a-list"
     model.path.rename(model.path.with_name(name))
     rows = ecm("list").stdout.splitlines()
-    assert rows[0].split() == ["name", "data", "g(z)", "votes", "base", "smoothed", "size"]
+    assert rows[0].split() == ["name", "data", "g(z)", "votes", "smoothed", "certified"]
     assert sum(row.startswith(name + " ") for row in rows) == 1
-    assert all(len(row) <= 80 for row in ecm("list", PRETRAINED).stdout.splitlines())
+    rows = ecm("list", PRETRAINED).stdout.splitlines()
+    assert all(len(row) <= 80 for row in rows)
+    assert "…" not in "".join(rows)  # the formulas of the packaged models are whole, their alpha included
+    assert any("62.4% @ 2" in row for row in rows)
+
+
+def test_a_list_needs_no_torch() -> None:
+    """Cards are read, nothing is loaded: the table is there at once."""
+    program = "import sys; from zoo.cli import app; app(['list'], standalone_mode=False); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+    assert "digits-l0.5-a4" in done.stdout
+
+
+def test_sentences_break_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On stderr of 40 columns; a command to paste stays on one line, and a log keeps the sentence whole."""
+    from zoo.cli.options import fitting
+
+    text = "The demo trains a small network, certifies 359 images and writes a report.\nTo resume: ecm " + "x" * 60
+    assert fitting(text) == text
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    *sentence, command = fitting(text).splitlines()
+    assert " ".join(sentence) == text.splitlines()[0]
+    assert max(map(len, sentence)) <= 40
+    assert command == text.splitlines()[1]
 
 
 def test_an_empty_list_says_how_to_begin(tmp_path: Path) -> None:
@@ -259,6 +285,16 @@ def test_what_is_wrong_is_said_before_torch_is_loaded(words: tuple[str, ...], sa
     assert said in " ".join(done.stderr.replace("│", " ").split())
 
 
+def test_a_classifier_of_scikit_learn_is_not_refused_before_torch_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table may have any of them, which only `train` knows; images may not."""
+    from zoo.cli.cost import check_names
+
+    monkeypatch.delitem(sys.modules, "torch")
+    check_names("Breast-Cancer", "GaussianNB")
+    with pytest.raises(ModelError, match="model 'GaussianNB' is unknown"):
+        check_names("digits", "GaussianNB")
+
+
 def test_a_command_says_first_what_it_costs_and_last_what_comes_next(model: Model) -> None:
     """Forward passes, the time that this model took before, and the next command, to be typed as it stands."""
     certified = ecm("certify", "model", "-n", 5)
@@ -280,6 +316,7 @@ def test_a_command_says_first_what_it_costs_and_last_what_comes_next(model: Mode
         (("reproduce", "digits", "--minutes", "3"), "Reproducing digits at the small scale: about 3 minutes"),
         (("export", "digits-l0.5-a4", "-i", "6"), "from its recorded votes: a few seconds"),
         (("report", "digits-l0.5-a4"), "from its recorded votes: about ten seconds"),
+        (("compare", "digits-l0.5-a4", "digits-l0.5-a4"), "Counting the recorded votes of these runs again"),
     ],
 )
 def test_a_slow_command_says_what_it_does_before_torch_is_loaded(words: tuple[str, ...], said: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,23 @@ def test_a_hugging_face_split_is_read() -> None:
     data = load_data(datasets.DatasetDict({"train": split, "test": split}))
     assert data.class_names == ("no", "yes")
     assert torch.equal(data.test.take(range(20)), torch.from_numpy(LEVELS))
+    streamed = load_evaluated(split.to_iterable_dataset(), 255, (3, 6, 6), ["no", "yes"])
+    assert torch.equal(streamed.test.take(range(20)), torch.from_numpy(LEVELS))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_streamed_split_is_read_to_its_end(known: bool) -> None:
+    """It has no length, and perhaps no description of its columns; then their usual names are looked for."""
+
+    class Streamed:
+        column_names = ("img", "label") if known else None
+        features = {"img": object(), "label": object()} if known else None
+
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            return ({"img": pil(one), "label": int(k)} for one, k in zip(LEVELS, LABELS, strict=True))
+
+    data = load_evaluated(Streamed(), 255, (3, 6, 6), ["no", "yes"])
+    assert torch.equal(data.test.take(range(20)), torch.from_numpy(LEVELS))
 
 
 @pytest.mark.parametrize(
@@ -147,3 +164,12 @@ def test_a_folder_of_class_folders_is_evaluated_as_a_whole(tmp_path: Path) -> No
     assert (len(data.test), data.classes, data.test.labels.tolist()) == (2, 3, [0, 1])
     with pytest.raises(DataError, match="one folder for each class of the model"):
         load_evaluated(tmp_path, 255, (3, 224, 224), ["cat", "dog"])
+
+
+def test_an_image_file_of_the_size_of_the_model_is_taken_as_it_is(tmp_path: Path) -> None:
+    """CIFAR-10 as a folder of PNG files is CIFAR-10, not a crop of enlarged copies."""
+    for k, name in enumerate(["no", "yes"]):
+        (tmp_path / name).mkdir()
+        pil(LEVELS[k]).save(tmp_path / name / "a.png")
+    data = load_evaluated(tmp_path, 255, (3, 6, 6), ["no", "yes"])
+    assert torch.equal(data.test.take([0, 1]), torch.from_numpy(LEVELS[:2]))

@@ -16,7 +16,7 @@ from torch import nn
 from ecm import ECM
 from tests.zoo.tiny import tiny_data, tiny_model
 from zoo import Model, ModelError, certify, list_models, load
-from zoo.models.library import find_model
+from zoo.models import find_model
 
 
 @pytest.fixture

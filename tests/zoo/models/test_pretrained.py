@@ -13,8 +13,7 @@ from smoothing import Record, digest
 from smoothing.certificates import Certifier
 from zoo.certification.rows import make_row
 from zoo.folder import VOTES
-from zoo.models.library import PRETRAINED
-from zoo.models.storage import weights_path
+from zoo.models.places import PRETRAINED, weights_path
 
 NAMES = sorted(folder.name for folder in PRETRAINED.iterdir() if folder.is_dir())
 IMAGES = "images.npz"  # a few of the voted images, for sets that are not embedded
