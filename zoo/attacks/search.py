@@ -1,8 +1,8 @@
 """The nearest input with another smoothed class that a budget of passes finds, for one image.
 
-Greedy addition: the moves with the largest expected gain per cost towards a goal are tried on the samples that they
-touch, and the best one is made, until the prediction changes. Then shrinking: moves are undone or made smaller while
-the prediction stays changed. What is left of the budget goes into taking moves out and putting better ones in.
+Addition: the moves with the largest expected gain per cost towards a goal are tried on a few of the samples that they
+touch, and the best of them are made, until the prediction changes. Then shrinking: moves are undone or made smaller
+while the prediction stays changed. What is left of the budget goes into taking moves out and putting better ones in.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from zoo.attacks.front import Front, fronts, soft_gain
+from zoo.attacks.front import Front
 from zoo.attacks.menu import Menu
 
 if TYPE_CHECKING:
     from ecm.arrays import Ints
     from zoo.attacks.evaluation import Change, Evaluation
-    from zoo.attacks.rule import Floats
+    from zoo.attacks.menu import Doubles
+    from zoo.attacks.rule import Floats, Goal
 
-_GOALS = 3  # the nearest are attacked for, fewer if the budget is small
-_SETUP = 4  # at most one part in so many of the budget is planned for their gradients
-_POOL = 24  # moves that are tried on a few of their samples before one is made ...
-_SAMPLES = 16  # ... on this many ...
-_TRIALS = 3  # ... and moves that are then tried on all of them
-_FAILURES = 8  # rounds of trials in a row without any gain after which a greedy run gives up
+_GOALS = 3  # the nearest are attacked for, as long as less than half of the budget is spent
+_TRIALS = (8, 16)  # samples on which moves are tried; after each trial the best third of the moves goes on
+_POOL = (6, 96)  # the least and the most moves that are tried before some are made ...
+_SHARE = 0.05  # ... and the share of what is left of the budget that this may take
+_EXPLORED = 4  # one in so many of them is drawn at random
+_BATCH = 4  # moves that touch no sample in common are made at once: one in so many of those that are still needed
+_FAILURES = 12  # rounds in a row without any gain after which an addition gives up
+_REDUCED = 4  # moves that are made smaller after the others were undone
 
 
 @attrs.frozen(eq=False)
@@ -55,7 +57,7 @@ class Search:
         self, evaluation: Evaluation, x: Ints, c: int, *, budget: int, bound: float = np.inf, seed: int = 0
     ) -> None:
         self.evaluation, self.menu, self.c = evaluation, Menu(evaluation.scheme, x), c
-        self.limit = evaluation.passes + budget
+        self.budget, self.limit = budget, evaluation.passes + budget
         self.bound = bound
         self.kept: list[Point] = []
         self.random = np.random.RandomState(seed)
@@ -74,49 +76,60 @@ class Search:
         return self.kept[-1] if self.kept else None
 
     def _run(self) -> None:
-        evaluation = self.evaluation
-        start = Point(self.menu.x, evaluation.everywhere(self.menu.x), 0.0)
+        self._afford(self.evaluation.scheme.samples)
+        start = Point(self.menu.x, self.evaluation.everywhere(self.menu.x), 0.0)
         if self._changed(start):
             self.kept.append(start)
             return
-        samples = evaluation.scheme.samples
-        count = max(1, min(_GOALS, (self.limit - evaluation.passes) // (_SETUP * samples) - 1))
-        goals = evaluation.rule.goals(start.logits, self.c)[:count]
-        self._afford(samples * (1 + len(goals)))
-        _, made = fronts(evaluation, self.menu, goals)
-        expected, steps = zip(*(self._expected(front, start) for front in made), strict=True)
-        order = np.argsort(expected, kind="stable").tolist()
-        for k in order:
-            if self.best is None or expected[k] < 1.5 * expected[order[0]]:
-                front = made[k].copy()
-                found = self._greedy(front, start, steps=steps[k])
-                if found is not None:
-                    self._improve(front, self._shrink(found), rounds=4)
+        fronts: list[Front] = []
+        for goal in self._goals(start):
+            if fronts and self._left < self.budget / 2:
+                break
+            self._afford(2 * self.evaluation.scheme.samples)
+            fronts.append(Front.of(self.evaluation, self.menu, goal, start.logits))
+            front = fronts[-1].copy()
+            found = self._add(front, start)
+            if found is not None:
+                self._improve(front, self._shrink(front, found), rounds=4)
         while self.best is None:
-            self._retry(made, start)
+            self._retry(fronts, start)
         while True:
-            point = self.best
-            front = min(made, key=lambda front: evaluation.rule.need(point.logits, front.goal))
-            spent = evaluation.passes
+            point, spent = self.best, self._left
+            front = min(fronts, key=lambda front: self.evaluation.rule.need(point.logits, front.goal))
             self._improve(front.copy(), point, rounds=8)
-            if evaluation.passes == spent:
+            if self._left == spent:
                 return
 
-    def _retry(self, made: list[Front], start: Point) -> None:
+    def _goals(self, start: Point) -> list[Goal]:
+        """The goals with the least change of margins, summed over the nearest samples that would reach them."""
+        rule, work = self.evaluation.rule, []
+        goals = rule.goals(start.logits, self.c)
+        for goal in goals:
+            short = -goal.margins(torch.from_numpy(start.logits)).numpy()
+            order = np.argsort(short, kind="stable")
+            order = order[short[order] >= 0]
+            enough = np.cumsum(rule.worth(start.logits, goal)[order]) >= rule.need(start.logits, goal)
+            work.append(short[order][: int(enough.argmax()) + 1].sum() if enough.any() else np.inf)
+        return [goals[k] for k in np.argsort(work, kind="stable")[:_GOALS].tolist()]
+
+    def _retry(self, fronts: list[Front], start: Point) -> None:
         """Nothing was found within the bound: begin again, for any goal and without some of the moves."""
-        front = made[self.random.randint(len(made))].copy()
-        left_out = self.random.choice(front.place, size=max(1, len(front.place) // 3))
-        spent = self.evaluation.passes
-        found = self._greedy(front, start, banned=set(self.menu.items[left_out].tolist()))
+        front, spent = fronts[self.random.randint(len(fronts))].copy(), self._left
+        left_out = self.random.choice(front.item, size=max(1, len(front.item) // 3))
+        found = self._add(front, start, banned=set(left_out.tolist()))
         if found is not None:
-            self._shrink(found)
-        elif self.evaluation.passes == spent:
+            self._shrink(front, found)
+        elif self._left == spent:
             raise Spent  # no move fits below the bound at all
 
-    # ---- steps -----------------------------------------------------------------------------------------------------
+    # ---- what it is made of ----------------------------------------------------------------------------------------
+
+    @property
+    def _left(self) -> int:
+        return self.limit - self.evaluation.passes
 
     def _afford(self, passes: int) -> None:
-        if self.evaluation.passes + passes > self.limit:
+        if passes > self._left:
             raise Spent
 
     def _changed(self, point: Point) -> bool:
@@ -127,150 +140,140 @@ class Search:
             self.kept.append(point)
             self.bound = point.cost
 
-    def _try(self, point: Point, moves: list[tuple[int, Ints]]) -> list[tuple[Change, Point]]:
-        """The points after each of these moves (item, levels of its features), one at a time."""
-        changes = [self.evaluation.change(point.levels, self.menu.features(item), new) for item, new in moves]
-        self._afford(sum(len(change.samples) for change in changes))
-        made = []
-        for change, out in zip(changes, self.evaluation.at(point.levels, changes), strict=True):
-            levels, logits = point.levels.copy(), point.logits.copy()
-            levels[change.features], logits[change.samples] = change.levels, out
-            made.append((change, Point(levels, logits, self.menu.cost(levels))))
-        return made
+    def _move(self, front: Front, k: int, point: Point) -> Change:
+        features = self.menu.features(int(front.item[k]))
+        return self.evaluation.change(point.levels, features, self.menu.targets[front.target[k], features])
+
+    def _after(self, point: Point, change: Change, logits: Floats) -> Point:
+        """The point with a change, whose touched samples have these logits."""
+        levels, every = point.levels.copy(), point.logits.copy()
+        levels[change.features], every[change.samples] = change.levels, logits
+        return Point(levels, every, self.menu.cost(levels))
+
+    def _try(self, point: Point, items: Collection[int], levels: Ints) -> Point:
+        """The point at which these items have the levels that they have in a whole image."""
+        features = np.concatenate([self.menu.features(item) for item in items])
+        change = self.evaluation.change(point.levels, features, levels[features])
+        self._afford(len(change.samples))
+        return self._after(point, change, self.evaluation.at(point.levels, [change])[0])
 
     @staticmethod
     def _margins(logits: Floats, front: Front) -> Floats:
         found: Floats = front.goal.margins(torch.from_numpy(logits)).numpy()
         return found
 
-    def _worth(self, point: Point, front: Front) -> Floats:
-        return self.evaluation.rule.worth(point.logits, front.goal)
+    def _gains(self, front: Front, point: Point, which: Ints | None = None) -> Doubles:
+        worth = self.evaluation.rule.worth(point.logits, front.goal)
+        return front.gains(point.levels, self._margins(point.logits, front), worth, which)
 
-    def _need(self, point: Point, front: Front) -> int:
-        return self.evaluation.rule.need(point.logits, front.goal)
+    # ---- addition --------------------------------------------------------------------------------------------------
 
-    def _greedy(self, front: Front, start: Point, *, banned: Collection[int] = (), steps: int = 0) -> Point | None:
-        """Add moves to `start` until the prediction changes; None if that is not reached below the bound.
-
-        With an expected number of `steps` no more than half of the budget is planned for them: where it is small, fewer
-        moves are tried before one is made.
-        """
-        point, failures, menu = start, 0, self.menu
-        first = max(1, self._need(start, front))
-        open_ = ~np.isin(menu.items[front.place], list(banned))
+    def _add(self, front: Front, start: Point, banned: Collection[int] = ()) -> Point | None:
+        """Add moves to `start` until the prediction changes; None if that is not reached below the bound."""
+        point, failures, allowed = start, 0, ~np.isin(front.item, list(banned))
         while not self._changed(point):
-            margins = self._margins(point.logits, front)
-            worth = self._worth(point, front)
-            gains = front.gains(margins, worth)
-            here = menu.costs(point.levels)
-            price = menu.prices[front.target, front.place] - here[front.place]
-            fits = open_ & (price > 1e-12) & (point.cost + price < self.bound) & (gains > 0)
+            gains = self._gains(front, point)
+            price = front.price - self.menu.costs(point.levels)[front.place]
+            fits = allowed & (price > 1e-12) & (point.cost + price < self.bound) & (front.effect != 0).any(dim=1).numpy()
             if not fits.any() or failures > _FAILURES:
                 return None
-            rate = np.where(fits, gains / np.where(fits, price, 1), -np.inf)
-            chosen = [int(k) for k in np.argsort(-rate, kind="stable")[:_POOL] if fits[k]]
-            touch = self.evaluation.scheme.samples * float(price[chosen[:_TRIALS]].max())
-            need = self._need(point, front) / first if steps else 0
-            share = (self.limit - self.evaluation.passes) / (2 * (1 + steps * need)) if steps else np.inf
-            if share >= _POOL * _SAMPLES + (_TRIALS + 2) * touch:
-                chosen = self._screened(front, point, chosen, gains, price)
-            else:
-                chosen = chosen[: _TRIALS if share >= (_TRIALS + 2) * touch else 1]
-            moves = [self._move(front, k) for k in chosen]
-            tried = self._try(point, moves)
-            values = []
-            for k, (change, after) in zip(chosen, tried, strict=True):
-                moved = self._margins(after.logits[change.samples], front) - margins[change.samples]
-                front.learn(k, change.samples, moved)
-                fresh = after.logits[change.samples]
-                gain = self.evaluation.rule.value(point.logits, front.goal, change.samples, fresh, front.soft)
-                values.append((self._changed(after), gain / price[k]))
-            won = [n for n, (changed, _) in enumerate(values) if changed]
-            if won:
-                best = min(won, key=lambda n: price[chosen[n]])
-            else:
-                best = max(range(len(values)), key=lambda n: values[n][1])
-                if values[best][1] <= 0:
-                    failures += 1
-                    continue
-            failures = 0
-            change, point = tried[best]
-            same = front.place == front.place[chosen[best]]
-            front.effect[:, torch.from_numpy(same)] -= front.effect[:, chosen[best]][:, None].clone()
-            if not won and share >= 3 * touch:
-                self._afford(2 * len(change.samples))
-                front.refresh(self.evaluation, point.levels, change.samples)
+            pool = self._pool(np.where(fits, gains / np.where(fits, price, 1), -np.inf))
+            chosen = self._screened(front, point, pool, price)
+            most = max(0.0, float(gains[chosen].max()))
+            needed = self.evaluation.rule.need(point.logits, front.goal) / max(most, 1.0)
+            after = self._make(front, point, self._disjoint(front, point, chosen, 1 + int(needed / _BATCH)), price)
+            failures, point = (failures + 1, point) if after is None else (0, after)
         return point
 
-    def _screened(
-        self, front: Front, point: Point, moves: list[int], gains: NDArray[np.float64], price: NDArray[np.float64]
-    ) -> list[int]:
-        """The moves that look best after each was tried on a few of the samples that it touches.
+    def _pool(self, rate: Doubles) -> Ints:
+        """Moves to try: those with the best rates, and a few at random."""
+        low, high = _POOL
+        size = int(np.clip(_SHARE * self._left / (_TRIALS[0] + _TRIALS[1] / 3), low, high))
+        order = np.argsort(-rate, kind="stable")[: int(np.isfinite(rate).sum())]
+        best, others = order[: size - size // _EXPLORED], order[size - size // _EXPLORED :]
+        return np.concatenate([best, self.random.permutation(others)[: size // _EXPLORED]])
 
-        The expected gain is corrected by what was found: sum of beliefs + touched/tried * sum of (measured - believed).
-        """
-        if len(moves) <= _TRIALS:
-            return moves
-        changes, few = [], []
-        for k in moves:
-            item, new = self._move(front, k)
-            change = self.evaluation.change(point.levels, self.menu.features(item), new)
-            changes.append(change)
-            some = self.random.permutation(len(change.samples))[:_SAMPLES]
-            few.append(attrs.evolve(change, samples=np.sort(change.samples[some])))
-        self._afford(sum(len(change.samples) for change in few))
-        estimate = {}
-        for k, change, part, out in zip(moves, changes, few, self.evaluation.at(point.levels, few), strict=True):
-            rows = part.samples
-            before = self._margins(point.logits[rows], front)
-            worth = self._worth(point, front)[rows]
-            believed = soft_gain(
-                front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft
-            )
-            change_ = self._margins(out, front) - before
-            front.learn(k, rows, change_)
-            measured = soft_gain(
-                front.effect[rows][:, [k]], torch.from_numpy(before), torch.from_numpy(worth), front.soft
-            )
-            correction = float(measured - believed) * len(change.samples) / max(1, len(rows))
-            estimate[k] = (gains[k] + correction) / price[k]
-        return sorted(moves, key=lambda k: -estimate[k])[:_TRIALS]
+    def _screened(self, front: Front, point: Point, pool: Ints, price: Doubles) -> Ints:
+        """The moves that look best after all were tried on a few of their samples, best first."""
+        moves = {int(k): self._move(front, k, point) for k in pool}
+        order = {k: self.random.permutation(change.samples) for k, change in moves.items()}
+        start = 0
+        for count in _TRIALS:
+            some = {k: np.sort(order[k][start : start + count]) for k in pool.tolist()}
+            tests = [attrs.evolve(moves[k], samples=samples) for k, samples in some.items()]
+            self._afford(sum(len(samples) for samples in some.values()))
+            for (k, samples), out in zip(some.items(), self.evaluation.at(point.levels, tests), strict=True):
+                self._learn(front, point, k, samples, out)
+            rate = self._gains(front, point, pool) / price[pool]
+            pool = pool[np.argsort(-rate, kind="stable")[: max(2, len(pool) // 3)]]
+            start += count
+        return pool
 
-    def _expected(self, front: Front, start: Point) -> tuple[float, int]:
-        """The cost and the number of moves that would change the prediction if all beliefs were true."""
-        margins = self._margins(start.logits, front)
-        worth = self._worth(start, front)
-        price, cost = self.menu.prices[front.target, front.place], 0.0
-        need, open_ = self._need(start, front), np.ones(len(price), dtype=bool)
-        won, made = margins > 0, 0
-        while need > worth[(margins > 0) & ~won].sum():
-            gains = front.gains(margins, worth)
-            fits = open_ & (gains > 0) & (price > 1e-12)
-            if not fits.any():
-                return np.inf, made
-            best = int(np.argmax(np.where(fits, gains / np.where(fits, price, 1), -np.inf)))
-            margins = margins + front.effect[:, best].numpy()
-            cost += price[best]
-            open_ &= front.place != front.place[best]
-            made += 1
-        return cost, made
+    def _learn(self, front: Front, point: Point, k: int, samples: Ints, logits: Floats) -> None:
+        """Remember what a move does, if its item has not moved yet: beliefs are about moves of the image itself."""
+        features = self.menu.features(int(front.item[k]))
+        if (point.levels[features] == self.menu.x[features]).all():
+            front.learn(k, samples, self._margins(logits, front) - self._margins(point.logits[samples], front))
 
-    def _move(self, front: Front, k: int) -> tuple[int, Ints]:
-        item = int(self.menu.items[front.place[k]])
-        return item, self.menu.targets[front.target[k], self.menu.features(item)]
+    def _disjoint(self, front: Front, point: Point, moves: Ints, most: int) -> dict[int, Change]:
+        """Up to so many of these moves of which no two touch the same sample, and few samples in all."""
+        found: dict[int, Change] = {}
+        hit = np.zeros(self.evaluation.scheme.samples, dtype=bool)
+        for k in moves.tolist():
+            change = self._move(front, k, point)
+            if not hit[change.samples].any():
+                found[k] = change
+                hit[change.samples] = True
+            if len(found) == most or hit.mean() > 1 / _BATCH:
+                break
+        return found
 
-    def _shrink(self, point: Point) -> Point:
-        """Undo moves, then make them smaller, as long as the prediction stays changed."""
+    def _make(self, front: Front, point: Point, moves: dict[int, Change], price: Doubles) -> Point | None:
+        """Make those of the moves (which touch different samples) that are about as good as the best; None if none is."""
+        everything = np.sort(np.concatenate([change.samples for change in moves.values()]))
+        levels = point.levels.copy()
+        for change in moves.values():
+            levels[change.features] = change.levels
+        self._afford(2 * len(everything))
+        logits, slopes = self.evaluation.gradients(levels, everything, front.goal)
+        rates = {}
+        for k, change in moves.items():
+            fresh = logits[np.searchsorted(everything, change.samples)]
+            self._learn(front, point, k, change.samples, fresh)
+            gain = self.evaluation.rule.value(point.logits, front.goal, change.samples, fresh, front.soft)
+            rates[k] = gain / price[k]
+        best, made = max(rates.values()), []
+        after = point
+        for k in sorted(moves, key=lambda k: -rates[k]):
+            if rates[k] <= max(0.0, best / 2) or self._changed(after):
+                break
+            after = self._after(after, moves[k], logits[np.searchsorted(everything, moves[k].samples)])
+            made.append(moves[k].samples)
+        if not made:
+            return None
+        at = np.searchsorted(everything, np.concatenate(made))
+        if bool(slopes.any()):
+            front.refresh(self.evaluation, after.levels, everything[at], slopes[torch.from_numpy(at)])
+        return after
+
+    # ---- shrinking and exchange ------------------------------------------------------------------------------------
+
+    def _weakest(self, front: Front, point: Point) -> list[int]:
+        """The moved items, those first whose move brings least for what it costs."""
+        worth = self.evaluation.rule.worth(point.logits, front.goal)
+        lost = front.losses(point.levels, self._margins(point.logits, front), worth)
+        costs = dict(zip(self.menu.items.tolist(), self.menu.costs(point.levels).tolist(), strict=True))
+        return sorted(self.menu.moved(point.levels), key=lambda item: lost.get(item, 0.0) / max(costs[item], 1e-12))
+
+    def _shrink(self, front: Front, point: Point) -> Point:
+        """Undo moves, then make a few of them smaller, as long as the prediction stays changed."""
         self._keep(point)
-        menu = self.menu
-        items = menu.moved(point.levels)
-        costs = dict(zip(menu.items.tolist(), menu.costs(point.levels).tolist(), strict=True))
-        for item in sorted(items, key=lambda i: -costs[i]):
-            ((_, after),) = self._try(point, [(item, menu.x[menu.features(item)])])
+        for item in self._weakest(front, point):
+            after = self._try(point, [item], self.menu.x)
             if self._changed(after):
                 point = after
                 self._keep(point)
-        for item in sorted(menu.moved(point.levels), key=lambda i: -costs[i]):
+        for item in self._weakest(front, point)[:_REDUCED]:
             point = self._reduce(point, item)
         return point
 
@@ -280,12 +283,12 @@ class Search:
         x, far = self.menu.x[features], point.levels[features]
         good, bad = 1.0, 0.0  # shares of the way
         steps = int(np.ceil(np.log2(np.abs(far - x).max()))) if len(features) == 1 else 0
-        for _ in range(steps):
-            middle = (good + bad) / 2
-            new = x + np.rint((far - x) * middle).astype(np.int64)
-            if (new == point.levels[features]).all() or (new == x).all():
+        for _ in range(min(steps, _REDUCED)):
+            middle, levels = (good + bad) / 2, point.levels.copy()
+            levels[features] = x + np.rint((far - x) * middle).astype(np.int64)
+            if (levels == point.levels).all() or (levels[features] == x).all():
                 break
-            ((_, after),) = self._try(point, [(item, new)])
+            after = self._try(point, [item], levels)
             if self._changed(after) and after.cost < point.cost:
                 point, good = after, middle
                 self._keep(point)
@@ -294,16 +297,14 @@ class Search:
         return point
 
     def _improve(self, front: Front, point: Point, rounds: int) -> None:
-        """Take a few moves out and let greedy addition put better ones in; keep what is nearer."""
+        """Take a few moves out, the weakest or any, and let addition put better ones in; keep what is nearer."""
         for _ in range(rounds):
-            items = self.menu.moved(point.levels)
+            items = self._weakest(front, point)
             if not items:
                 return
-            count = 1 + self.random.randint(max(1, min(len(items), 1 + len(items) // 3)))
-            out = set(self.random.choice(items, size=count, replace=False).tolist())
-            less = point
-            for item in sorted(out):
-                ((_, less),) = self._try(less, [(item, self.menu.x[self.menu.features(item)])])
-            found = self._greedy(front.copy(), less, banned=out)
+            count = 1 + self.random.randint(1 + len(items) // 3)
+            out = items[:count] if self.random.rand() < 0.5 else self.random.choice(items, count, False).tolist()
+            twin = front.copy()
+            found = self._add(twin, self._try(point, out, self.menu.x), banned=out)
             if found is not None:
-                point = self._shrink(found)
+                front, point = twin, self._shrink(twin, found)
