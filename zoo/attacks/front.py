@@ -26,6 +26,7 @@ _KEPT = 2048  # candidate moves that are followed for a goal
 _NUMBERS = 1 << 21  # effects that are computed at once
 _DOUBT = 4  # measured samples that weigh as much as the gradient
 _NEARBY = (1.0, 0.5, 0.25)  # how much a measurement says about features 0, 1 and 2 pixels away
+_HARD = 1e-6  # smoothing in logits that smoothes nothing
 SOFT = 0.5  # a sample counts as half won when its margin is within this share of the typical size of all margins
 
 
@@ -107,10 +108,12 @@ class Front:
 
     # ---- what is expected ------------------------------------------------------------------------------------------
 
-    def gains(self, levels: Ints, margins: Floats, worth: Floats, which: Ints | None = None) -> Doubles:
+    def gains(
+        self, levels: Ints, margins: Floats, worth: Floats, which: Ints | None = None, *, hard: bool = False
+    ) -> Doubles:
         """Expected gain in votes of the moves `which` (default: all), from an image with these margins and worths.
 
-        Each sample's gain is smoothed, so that coming nearer counts as well.
+        Each sample's gain is smoothed, so that coming nearer counts as well, unless the `hard` gain is asked for.
         """
         chosen = np.arange(len(self.target)) if which is None else which
         rows = torch.from_numpy(chosen)
@@ -119,13 +122,13 @@ class Front:
         for item, now in self._standing(levels).items():
             mine = torch.from_numpy(self.item[chosen] == item)
             effect[mine] -= self.effect[now]
-        return self._soft_gain(effect, self.place[chosen], margins, worth)
+        return self._gain(effect, self.place[chosen], margins, worth, _HARD if hard else self.soft)
 
     def losses(self, levels: Ints, margins: Floats, worth: Floats) -> dict[int, float]:
         """By moved item, the votes that are expected to be lost when it goes back."""
         standing = self._standing(levels)
         now = np.array(list(standing.values()), dtype=np.int64)
-        lost = -self._soft_gain(-self.effect[torch.from_numpy(now)], self.place[now], margins, worth)
+        lost = -self._gain(-self.effect[torch.from_numpy(now)], self.place[now], margins, worth, self.soft)
         return dict(zip(standing, lost.tolist(), strict=True))
 
     def _standing(self, levels: Ints) -> dict[int, int]:
@@ -138,23 +141,25 @@ class Front:
                 found[item] = int(mine[away.argmin()])
         return found
 
-    def _soft_gain(self, effect: Tensor, place: Ints, margins: Floats, worth: Floats) -> Doubles:
+    def _gain(self, effect: Tensor, place: Ints, margins: Floats, worth: Floats, soft: float) -> Doubles:
         """Sum over samples of worth * (s((margin + effect)/soft) - s(margin/soft)), s the logistic function."""
         at = torch.from_numpy(self.where[place])
-        now = torch.from_numpy(np.append(margins, np.float32(0)))[at] / self.soft
+        now = torch.from_numpy(np.append(margins, np.float32(0)))[at] / soft
         value = torch.from_numpy(np.append(worth, np.float32(0)))[at]
-        gain = (torch.sigmoid(now + effect / self.soft) - torch.sigmoid(now)) * value
+        gain = (torch.sigmoid(now + effect / soft) - torch.sigmoid(now)) * value
         found: Doubles = gain.sum(dim=1).double().numpy()
         return found
 
     # ---- what is learned -------------------------------------------------------------------------------------------
 
-    def learn(self, move: int, samples: Ints, change: Floats) -> None:
-        """A move was tried: this is what it does to the margins of these samples."""
+    def learn(self, move: int, levels: Ints, samples: Ints, change: Floats) -> None:
+        """A move was tried on an image with these levels: this is what it does to the margins of these samples."""
         at = torch.from_numpy(np.searchsorted(self.where[self.place[move]], samples))
-        found = torch.from_numpy(change)
+        found, item = torch.from_numpy(change), int(self.item[move])
+        if (levels != self.menu.x)[self.menu.features(item)].any():  # beliefs are about moves from the image itself
+            found = found + self.effect[self._standing(levels)[item], at]
         new = ~self.measured[move, at]
-        self.surprise.add(int(self.target[move]), int(self.item[move]), (found - self.effect[move, at])[new].numpy())
+        self.surprise.add(int(self.target[move]), item, (found - self.effect[move, at])[new].numpy())
         self.effect[move, at] = found
         self.measured[move, at] = True
 

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from zoo.attacks.menu import Doubles
     from zoo.attacks.rule import Floats, Goal
 
-_GOALS = 3  # the nearest are attacked for, as long as less than half of the budget is spent
-_TRIALS = (8, 16)  # samples on which moves are tried; after each trial the best third of the moves goes on
-_POOL = (6, 96)  # the least and the most moves that are tried before some are made ...
+_GOALS = 3  # the nearest are attacked for, as long as nothing is found or half of the budget is left
+_TRIALS = (8, 16)  # samples on which moves are tried; after the first trial the best third of the moves goes on ...
+_LEAST = 4  # ... and at least this many
+_POOL = (12, 96)  # the least and the most moves that are tried before some are made ...
 _SHARE = 0.05  # ... and the share of what is left of the budget that this may take
 _EXPLORED = 4  # one in so many of them is drawn at random
-_BATCH = 4  # moves that touch no sample in common are made at once: one in so many of those that are still needed
-_FAILURES = 12  # rounds in a row without any gain after which an addition gives up
+_BATCH = 4  # at once one in so many of the moves are made that are still needed ...
+_COMMON = 0.3  # ... if this share of their touched samples, or less, is in common
+_FAILURES = 6  # rounds in a row without any gain after which an addition gives up
 _REDUCED = 4  # moves that are made smaller after the others were undone
 
 
@@ -80,25 +82,41 @@ class Search:
         start = Point(self.menu.x, self.evaluation.everywhere(self.menu.x), 0.0)
         if self._changed(start):
             self.kept.append(start)
+        if self.kept or not len(self.menu.items):
             return
         fronts: list[Front] = []
         for goal in self._goals(start):
-            if fronts and self._left < self.budget / 2:
+            if self.best is not None and self._left < self.budget / 2:
                 break
             self._afford(2 * self.evaluation.scheme.samples)
             fronts.append(Front.of(self.evaluation, self.menu, goal, start.logits))
-            front = fronts[-1].copy()
-            found = self._add(front, start)
-            if found is not None:
-                self._improve(front, self._shrink(front, found), rounds=4)
+            point = self._attempt(fronts[-1], start)
         while self.best is None:
-            self._retry(fronts, start)
+            point = self._retry(fronts, start, point)
         while True:
-            point, spent = self.best, self._left
-            front = min(fronts, key=lambda front: self.evaluation.rule.need(point.logits, front.goal))
-            self._improve(front.copy(), point, rounds=8)
-            if self._left == spent:
+            best, left = self.best, self._left
+            front = min(fronts, key=lambda front: self.evaluation.rule.need(best.logits, front.goal))
+            self._improve(front.copy(), best, rounds=8)
+            if self._left == left:
                 return
+
+    def _attempt(self, front: Front, start: Point, banned: Collection[int] = ()) -> Point:
+        """Add moves; if that changes the prediction, shrink and improve. The point that addition has reached."""
+        front = front.copy()
+        point = self._add(front, start, banned)
+        if self._changed(point):
+            self._improve(front, self._shrink(front, point), rounds=4)
+        return point
+
+    def _retry(self, fronts: list[Front], start: Point, point: Point) -> Point:
+        """Nothing was found within the bound: without some moves of the last attempt, go on or begin again."""
+        moved, left = self.menu.moved(point.levels), self._left
+        out = [item for item in moved if self.random.rand() < 0.5]
+        begin = self._try(point, out, self.menu.x) if out and self.random.rand() < 0.5 else start
+        point = self._attempt(fronts[self.random.randint(len(fronts))], begin, out)
+        if self._left == left and not out:
+            raise Spent  # no move fits below the bound at all
+        return point
 
     def _goals(self, start: Point) -> list[Goal]:
         """The goals with the least change of margins, summed over the nearest samples that would reach them."""
@@ -111,16 +129,6 @@ class Search:
             enough = np.cumsum(rule.worth(start.logits, goal)[order]) >= rule.need(start.logits, goal)
             work.append(short[order][: int(enough.argmax()) + 1].sum() if enough.any() else np.inf)
         return [goals[k] for k in np.argsort(work, kind="stable")[:_GOALS].tolist()]
-
-    def _retry(self, fronts: list[Front], start: Point) -> None:
-        """Nothing was found within the bound: begin again, for any goal and without some of the moves."""
-        front, spent = fronts[self.random.randint(len(fronts))].copy(), self._left
-        left_out = self.random.choice(front.item, size=max(1, len(front.item) // 3))
-        found = self._add(front, start, banned=set(left_out.tolist()))
-        if found is not None:
-            self._shrink(front, found)
-        elif self._left == spent:
-            raise Spent  # no move fits below the bound at all
 
     # ---- what it is made of ----------------------------------------------------------------------------------------
 
@@ -162,28 +170,51 @@ class Search:
         found: Floats = front.goal.margins(torch.from_numpy(logits)).numpy()
         return found
 
-    def _gains(self, front: Front, point: Point, which: Ints | None = None) -> Doubles:
+    def _gains(self, front: Front, point: Point, which: Ints | None = None, hard: bool = False) -> Doubles:
         worth = self.evaluation.rule.worth(point.logits, front.goal)
-        return front.gains(point.levels, self._margins(point.logits, front), worth, which)
+        return front.gains(point.levels, self._margins(point.logits, front), worth, which, hard=hard)
 
     # ---- addition --------------------------------------------------------------------------------------------------
 
-    def _add(self, front: Front, start: Point, banned: Collection[int] = ()) -> Point | None:
-        """Add moves to `start` until the prediction changes; None if that is not reached below the bound."""
-        point, failures, allowed = start, 0, ~np.isin(front.item, list(banned))
-        while not self._changed(point):
-            gains = self._gains(front, point)
+    def _add(self, front: Front, point: Point, banned: Collection[int] = ()) -> Point:
+        """Add moves to a point until the prediction changes; the point that was reached, changed or not."""
+        failures, allowed = 0, ~np.isin(front.item, list(banned))
+        while not self._changed(point) and failures <= _FAILURES:
             price = front.price - self.menu.costs(point.levels)[front.place]
-            fits = allowed & (price > 1e-12) & (point.cost + price < self.bound) & (front.effect != 0).any(dim=1).numpy()
-            if not fits.any() or failures > _FAILURES:
-                return None
-            pool = self._pool(np.where(fits, gains / np.where(fits, price, 1), -np.inf))
+            fits = allowed & (price > 1e-12) & (point.cost + price < self.bound)
+            if not fits.any():
+                break
+            rate = np.where(fits, self._gains(front, point) / np.where(fits, price, 1), -np.inf)
+            pool = self._pool(rate)
             chosen = self._screened(front, point, pool, price)
-            most = max(0.0, float(gains[chosen].max()))
-            needed = self.evaluation.rule.need(point.logits, front.goal) / max(most, 1.0)
-            after = self._make(front, point, self._disjoint(front, point, chosen, 1 + int(needed / _BATCH)), price)
-            failures, point = (failures + 1, point) if after is None else (0, after)
+            moves = self._batch(front, point, chosen, price)
+            after = self._make(front, point, moves, price) if moves else None
+            if after is None:
+                failures += 1
+                allowed[list(moves) or pool] = False
+            else:
+                failures, point = 0, after
         return point
+
+    def _batch(self, front: Front, point: Point, chosen: Ints, price: Doubles) -> dict[int, Change]:
+        """The moves to make at once: the cheapest that is enough, or a few that have few touched samples in common."""
+        need, gains = self.evaluation.rule.need(point.logits, front.goal), self._gains(front, point, chosen)
+        enough = chosen[self._gains(front, point, chosen, hard=True) >= need]
+        most = 1 + int(need / max(1.0, float(gains.max())) / _BATCH)
+        if len(enough):
+            chosen, most = enough[np.argsort(price[enough], kind="stable")], 1
+        else:
+            chosen = chosen[gains > 0]
+        found: dict[int, Change] = {}
+        hit = np.zeros(self.evaluation.scheme.samples, dtype=bool)
+        for k in chosen.tolist():
+            change = self._move(front, k, point)
+            if hit[change.samples].sum() < _COMMON * len(change.samples):
+                found[k] = change
+                hit[change.samples] = True
+            if len(found) == most or 2 * hit.sum() > len(hit):
+                break
+        return found
 
     def _pool(self, rate: Doubles) -> Ints:
         """Moves to try: those with the best rates, and a few at random."""
@@ -205,53 +236,44 @@ class Search:
             for (k, samples), out in zip(some.items(), self.evaluation.at(point.levels, tests), strict=True):
                 self._learn(front, point, k, samples, out)
             rate = self._gains(front, point, pool) / price[pool]
-            pool = pool[np.argsort(-rate, kind="stable")[: max(2, len(pool) // 3)]]
+            pool, rate = pool[np.argsort(-rate, kind="stable")], -np.sort(-rate)
+            last = len(pool) if count == _TRIALS[-1] else max(_LEAST, len(pool) // 3)
+            pool = pool[:last][rate[:last] >= rate[0] - abs(rate[0]) / 2]
             start += count
         return pool
 
     def _learn(self, front: Front, point: Point, k: int, samples: Ints, logits: Floats) -> None:
-        """Remember what a move does, if its item has not moved yet: beliefs are about moves of the image itself."""
-        features = self.menu.features(int(front.item[k]))
-        if (point.levels[features] == self.menu.x[features]).all():
-            front.learn(k, samples, self._margins(logits, front) - self._margins(point.logits[samples], front))
-
-    def _disjoint(self, front: Front, point: Point, moves: Ints, most: int) -> dict[int, Change]:
-        """Up to so many of these moves of which no two touch the same sample, and few samples in all."""
-        found: dict[int, Change] = {}
-        hit = np.zeros(self.evaluation.scheme.samples, dtype=bool)
-        for k in moves.tolist():
-            change = self._move(front, k, point)
-            if not hit[change.samples].any():
-                found[k] = change
-                hit[change.samples] = True
-            if len(found) == most or hit.mean() > 1 / _BATCH:
-                break
-        return found
+        change = self._margins(logits, front) - self._margins(point.logits[samples], front)
+        front.learn(k, point.levels, samples, change)
 
     def _make(self, front: Front, point: Point, moves: dict[int, Change], price: Doubles) -> Point | None:
-        """Make those of the moves (which touch different samples) that are about as good as the best; None if none is."""
-        everything = np.sort(np.concatenate([change.samples for change in moves.values()]))
-        levels = point.levels.copy()
+        """Make the moves and believe the gradient there; None if that is no gain.
+
+        If no two touch the same sample, only those are made that are about as good as the best, until the prediction
+        changes.
+        """
+        touched = np.concatenate([change.samples for change in moves.values()])
+        everything, levels = np.unique(touched), point.levels.copy()
         for change in moves.values():
             levels[change.features] = change.levels
         self._afford(2 * len(everything))
         logits, slopes = self.evaluation.gradients(levels, everything, front.goal)
-        rates = {}
+        where = {k: np.searchsorted(everything, change.samples) for k, change in moves.items()}
+        rates, apart = {}, len(everything) == len(touched)
         for k, change in moves.items():
-            fresh = logits[np.searchsorted(everything, change.samples)]
-            self._learn(front, point, k, change.samples, fresh)
-            gain = self.evaluation.rule.value(point.logits, front.goal, change.samples, fresh, front.soft)
+            if apart:
+                self._learn(front, point, k, change.samples, logits[where[k]])
+            gain = self.evaluation.rule.value(point.logits, front.goal, change.samples, logits[where[k]], front.soft)
             rates[k] = gain / price[k]
-        best, made = max(rates.values()), []
-        after = point
+        best, made, after = max(rates.values()), [], point
         for k in sorted(moves, key=lambda k: -rates[k]):
-            if rates[k] <= max(0.0, best / 2) or self._changed(after):
+            if apart and (rates[k] <= best / 2 or self._changed(after)) or best <= 0:
                 break
-            after = self._after(after, moves[k], logits[np.searchsorted(everything, moves[k].samples)])
-            made.append(moves[k].samples)
+            after = self._after(after, moves[k], logits[where[k]])
+            made.append(where[k])
         if not made:
             return None
-        at = np.searchsorted(everything, np.concatenate(made))
+        at = np.unique(np.concatenate(made))
         if bool(slopes.any()):
             front.refresh(self.evaluation, after.levels, everything[at], slopes[torch.from_numpy(at)])
         return after
@@ -306,5 +328,5 @@ class Search:
             out = items[:count] if self.random.rand() < 0.5 else self.random.choice(items, count, False).tolist()
             twin = front.copy()
             found = self._add(twin, self._try(point, out, self.menu.x), banned=out)
-            if found is not None:
+            if self._changed(found):
                 front, point = twin, self._shrink(twin, found)

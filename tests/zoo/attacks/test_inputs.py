@@ -6,12 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch.utils.data import DataLoader, TensorDataset
 
 import zoo
 from tests.zoo.tiny import tiny_data, tiny_model
+from zoo import Dataset
+from zoo.data import load_evaluated
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 WAYS: dict[str, Callable[[Pair], Any]] = {
@@ -34,6 +38,32 @@ def test_every_way_gives_the_same_attack(way: str, tmp_path: Path) -> None:
         assert row.label == int(pair[1][row.idx])
         if row.turned is not None:
             changed = row.adversarial(pair[0][row.idx].numpy())
+            assert smoothed.predict(changed[None])[0] == row.turned != row.predict
+    assert any(row.turned is not None for row in found.rows)
+
+
+@pytest.mark.parametrize("halves", [True, False], ids=["train and val", "class folders"])
+def test_folders_of_images(halves: bool, tmp_path: Path) -> None:
+    """Pictures in class folders are attacked, all of them, or the validation half if there is one; the inputs that were
+    found get the class that is named."""
+    random = np.random.RandomState(0)
+    for half in ("train", "val") if halves else (".",):
+        for label, name in enumerate(("dark", "bright")):
+            folder = tmp_path / "pictures" / half / name
+            folder.mkdir(parents=True)
+            for k in range(2):
+                pixels = random.randint(0, 128, (8, 9, 3)) + 120 * label
+                Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{k}.png")
+    levels = random.randint(0, 128, (16, 3, 4, 4)) + 120 * (np.arange(16) % 2)[:, None, None, None]
+    pair = levels.astype(np.uint8), np.arange(16) % 2
+    data = Dataset.from_arrays(pair, pair, q=255, name="small", class_names=["dark", "bright"])
+    model = zoo.train("z**0.5/2", data, model="mlp", budget=32, epochs=8, out=tmp_path / "model", progress=False)
+    found = zoo.attack(model, tmp_path / "pictures", budget=20, out=tmp_path / "out", progress=False)
+    assert sorted((row.idx, row.label) for row in found.rows) == [(0, 0), (1, 0), (2, 1), (3, 1)]
+    seen, smoothed = load_evaluated(tmp_path / "pictures", 255, (3, 4, 4), model.class_names), model.smoothed()
+    for row in found.rows:
+        if row.turned is not None:
+            changed = row.adversarial(seen.test.take([row.idx])[0].numpy())
             assert smoothed.predict(changed[None])[0] == row.turned != row.predict
     assert any(row.turned is not None for row in found.rows)
 
