@@ -124,11 +124,11 @@ class Front:
             effect[mine] -= self.effect[now]
         return self._gain(effect, self.place[chosen], margins, worth, _HARD if hard else self.soft)
 
-    def losses(self, levels: Ints, margins: Floats, worth: Floats) -> dict[int, float]:
-        """By moved item, the votes that are expected to be lost when it goes back."""
+    def losses(self, levels: Ints, margins: Floats, weights: Floats) -> dict[int, float]:
+        """By moved item, the weight of samples that is expected to be lost when it goes back."""
         standing = self._standing(levels)
         now = np.array(list(standing.values()), dtype=np.int64)
-        lost = -self._gain(-self.effect[torch.from_numpy(now)], self.place[now], margins, worth, self.soft)
+        lost = -self._gain(-self.effect[torch.from_numpy(now)], self.place[now], margins, weights, self.soft)
         return dict(zip(standing, lost.tolist(), strict=True))
 
     def _standing(self, levels: Ints) -> dict[int, int]:
