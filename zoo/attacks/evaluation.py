@@ -90,6 +90,19 @@ class Evaluation:
             found.append((row * (q + 2) + outcomes.gaps, outcomes.finite))
         return found
 
+    @cached_property
+    def showing(self) -> Ints:
+        """By feature the samples in which it is shown, ascending, [features, most]; filled up with `samples`."""
+        every, finite = np.arange(self.scheme.samples), np.array([rows for _, rows in self._dividers])
+        found = []
+        for feature in range(self.scheme.features):
+            used = self.scheme.outcome(feature, every)
+            found.append(np.flatnonzero(used < finite[self.scheme.component[feature]]))
+        where = np.full((len(found), max(map(len, found))), self.scheme.samples)
+        for feature, samples in enumerate(found):
+            where[feature, : len(samples)] = samples
+        return where
+
     def touched(self, feature: int, before: int, after: int) -> Ints:
         """The samples in which moving one feature from level `before` to `after` passes a divider."""
         keys, finite = self._dividers[int(self.scheme.component[feature])]
@@ -141,8 +154,8 @@ class Evaluation:
         planes = self.classifier.noise.inputs(image, torch.from_numpy(samples), False)[0]
         return planes.reshape(len(samples), -1, self.scheme.features)
 
-    def gradients(self, levels: Ints, samples: Ints, goals: Sequence[Goal]) -> tuple[Floats, Tensor]:
-        """Logits [n, classes], and the gradient of every goal's margin by the input, [goals, n, planes, features].
+    def gradients(self, levels: Ints, samples: Ints, goal: Goal) -> tuple[Floats, Tensor]:
+        """Logits [n, classes], and the gradient of the goal's margin by the input, [n, planes, features].
 
         A base without gradients (a tree, a rounding) has the gradient 0 everywhere.
         """
@@ -153,15 +166,10 @@ class Evaluation:
             shown = self.classifier.noise.inputs(image, chosen, self.classifier.channels_last)[0].requires_grad_()
             with torch.enable_grad():
                 out = self._smooth(shown)
-            found = []
-            for goal in goals:
-                if not out.requires_grad:
-                    found.append(torch.zeros_like(shown))
-                    continue
                 margin = goal.margins(out).sum()
-                (slope,) = torch.autograd.grad(margin, shown, retain_graph=True, allow_unused=True)
-                found.append(torch.zeros_like(shown) if slope is None else slope)
+            slope = torch.autograd.grad(margin, shown, allow_unused=True)[0] if margin.requires_grad else None
+            slope = torch.zeros_like(shown) if slope is None else slope
             logits.append(out.detach().float().to("cpu"))
-            slopes.append(torch.stack(found).reshape(len(goals), len(chosen), -1, self.scheme.features).to("cpu"))
-        self.passes += len(samples) * (1 + len(goals))
-        return torch.cat(logits).numpy(), torch.cat(slopes, dim=1)
+            slopes.append(slope.detach().reshape(len(chosen), -1, self.scheme.features).to("cpu"))
+        self.passes += 2 * len(samples)
+        return torch.cat(logits).numpy(), torch.cat(slopes)

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch.utils.data import DataLoader, TensorDataset
 
 import zoo
 from tests.zoo.tiny import tiny_data, tiny_model
+from zoo import Dataset
+from zoo.data import load_evaluated
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 WAYS: dict[str, Callable[[Pair], Any]] = {
@@ -49,6 +53,31 @@ def test_everything_that_is_given_is_attacked(tmp_path: Path, monkeypatch: pytes
     assert given.images == 4
     assert zoo.attack(model, "Tiny", budget=1, out=tmp_path / "named", progress=False).images == 2
     assert zoo.attack(model, "tiny", limit=3, budget=1, out=tmp_path / "named", progress=False).images == 3
+
+
+def test_folders_of_images(tmp_path: Path) -> None:
+    """Pictures in class folders are attacked, all of them; the inputs that were found get the class that is named."""
+    random = np.random.RandomState(0)
+    for label, name in enumerate(("dark", "bright")):
+        folder = tmp_path / "pictures" / name
+        folder.mkdir(parents=True)
+        for k in range(2):
+            pixels = random.randint(0, 128, (8, 9, 3)) + 60 * label
+            Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{k}.png")
+    labels = np.arange(64) % 2
+    pair = (random.randint(0, 128, (64, 3, 4, 4)) + 60 * labels[:, None, None, None]).astype(np.uint8), labels
+    data = Dataset.from_arrays(pair, pair, q=255, name="small", class_names=["dark", "bright"])
+    model = zoo.train(
+        "z**0.5/2", data, model="mlp", budget=32, epochs=12, batch=8, out=tmp_path / "model", progress=False
+    )
+    found = zoo.attack(model, tmp_path / "pictures", budget=400, out=tmp_path / "out", progress=False)
+    assert sorted((row.idx, row.label) for row in found.rows) == [(0, 0), (1, 0), (2, 1), (3, 1)]
+    seen, smoothed = load_evaluated(tmp_path / "pictures", 255, (3, 4, 4), model.class_names), model.smoothed()
+    for row in found.rows:
+        if row.turned is not None:
+            changed = row.adversarial(seen.test.take([row.idx])[0].numpy())
+            assert smoothed.predict(changed[None])[0] == row.turned != row.predict
+    assert any(row.turned is not None for row in found.rows)
 
 
 def test_tables_and_estimators(tmp_path: Path) -> None:
