@@ -16,11 +16,9 @@ import torch
 from zoo.attacks.menu import Menu
 
 if TYPE_CHECKING:
-    from ecm.arrays import Ints
+    from ecm.arrays import Floats, Ints, Singles
     from zoo.attacks.evaluation import Change, Evaluation
     from zoo.attacks.front import Front
-    from zoo.attacks.menu import Doubles
-    from zoo.attacks.rule import Floats
 
 _TRIALS = (8, 16)  # samples on which moves are tried; after the first trial the best third of the moves goes on ...
 _LEAST = 4  # ... and at least this many
@@ -37,7 +35,7 @@ class Point:
     """An image (flat levels) with the logits of all its samples, and its distance from where the attack began."""
 
     levels: Ints
-    logits: Floats
+    logits: Singles
     cost: float
 
 
@@ -82,7 +80,7 @@ class Addition:
         features = self.menu.features(int(front.item[k]))
         return self.evaluation.change(point.levels, features, self.menu.targets[front.target[k], features])
 
-    def _after(self, point: Point, change: Change, logits: Floats) -> Point:
+    def _after(self, point: Point, change: Change, logits: Singles) -> Point:
         """The point with a change, whose touched samples have these logits."""
         levels, every = point.levels.copy(), point.logits.copy()
         levels[change.features], every[change.samples] = change.levels, logits
@@ -96,11 +94,11 @@ class Addition:
         return self._after(point, change, self.evaluation.at(point.levels, [change])[0])
 
     @staticmethod
-    def _margins(logits: Floats, front: Front) -> Floats:
-        found: Floats = front.goal.margins(torch.from_numpy(logits)).numpy()
+    def _margins(logits: Singles, front: Front) -> Singles:
+        found: Singles = front.goal.margins(torch.from_numpy(logits)).numpy()
         return found
 
-    def _gains(self, front: Front, point: Point, which: Ints | None = None, hard: bool = False) -> Doubles:
+    def _gains(self, front: Front, point: Point, which: Ints | None = None, hard: bool = False) -> Floats:
         worth = self.evaluation.rule.worth(point.logits, front.goal)
         return front.gains(point.levels, self._margins(point.logits, front), worth, which, hard=hard)
 
@@ -126,7 +124,7 @@ class Addition:
                 failures, point = 0, after
         return point
 
-    def _batch(self, front: Front, point: Point, chosen: Ints, price: Doubles) -> dict[int, Change]:
+    def _batch(self, front: Front, point: Point, chosen: Ints, price: Floats) -> dict[int, Change]:
         """The moves to make at once: the cheapest that is enough, or a few that have few touched samples in common."""
         need, gains = self.evaluation.rule.need(point.logits, front.goal), self._gains(front, point, chosen)
         enough = chosen[self._gains(front, point, chosen, hard=True) >= need]
@@ -146,7 +144,7 @@ class Addition:
                 break
         return found
 
-    def _pool(self, rate: Doubles) -> Ints:
+    def _pool(self, rate: Floats) -> Ints:
         """Moves to try: those with the best rates, and a few at random."""
         low, high = _POOL
         size = int(np.clip(_SHARE * self._left / (_TRIALS[0] + _TRIALS[1] / 3), low, high))
@@ -154,7 +152,7 @@ class Addition:
         best, others = order[: size - size // _EXPLORED], order[size - size // _EXPLORED :]
         return np.concatenate([best, self.random.permutation(others)[: size // _EXPLORED]])
 
-    def _screened(self, front: Front, point: Point, pool: Ints, price: Doubles) -> Ints:
+    def _screened(self, front: Front, point: Point, pool: Ints, price: Floats) -> Ints:
         """The moves that look best after all were tried on a few of their samples, best first."""
         moves = {int(k): self._move(front, k, point) for k in pool}
         order = {k: self.random.permutation(change.samples) for k, change in moves.items()}
@@ -172,11 +170,11 @@ class Addition:
             start += count
         return pool
 
-    def _learn(self, front: Front, point: Point, k: int, samples: Ints, logits: Floats) -> None:
+    def _learn(self, front: Front, point: Point, k: int, samples: Ints, logits: Singles) -> None:
         change = self._margins(logits, front) - self._margins(point.logits[samples], front)
         front.learn(k, point.levels, samples, change)
 
-    def _make(self, front: Front, point: Point, moves: dict[int, Change], price: Doubles) -> Point | None:
+    def _make(self, front: Front, point: Point, moves: dict[int, Change], price: Floats) -> Point | None:
         """Make the moves and believe the gradient there; None if that is no gain.
 
         If no two touch the same sample, only those are made that are about as good as the best, until the prediction

@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 import torch
 
-from ecm.arrays import Ints
-from zoo.attacks.rule import Floats, Goal, Plurality, Rule, Runoff
+from ecm.arrays import Ints, Singles
+from zoo.attacks.rule import Goal, Plurality, Rule, Runoff
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -122,12 +122,12 @@ class Evaluation:
 
     # ---- passes ----------------------------------------------------------------------------------------------------
 
-    def everywhere(self, levels: Ints) -> Floats:
+    def everywhere(self, levels: Ints) -> Singles:
         """Logits of one image at all samples, [samples, classes]."""
         samples = np.arange(self.scheme.samples)
         return self.at(levels, [Change(np.zeros(0, np.int64), np.zeros(0, np.int64), samples)])[0]
 
-    def at(self, levels: Ints, changes: Sequence[Change]) -> list[Floats]:
+    def at(self, levels: Ints, changes: Sequence[Change]) -> list[Singles]:
         """For each change of the image the logits at the samples it touches, [touched, classes]."""
         sizes = [len(change.samples) for change in changes]
         owner = np.repeat(np.arange(len(changes)), sizes)
@@ -154,7 +154,7 @@ class Evaluation:
         planes = self.classifier.noise.inputs(image, torch.from_numpy(samples), False)[0]
         return planes.reshape(len(samples), -1, self.scheme.features)
 
-    def gradients(self, levels: Ints, samples: Ints, goal: Goal) -> tuple[Floats, Tensor]:
+    def gradients(self, levels: Ints, samples: Ints, goal: Goal) -> tuple[Singles, Tensor]:
         """Logits [n, classes], and the gradient of the goal's margin by the input, [n, planes, features].
 
         A base without gradients (a tree, a rounding) has the gradient 0 everywhere.

@@ -17,10 +17,10 @@ from torch.nn.functional import conv2d
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ecm.arrays import Ints
+    from ecm.arrays import Floats, Ints, Singles
     from zoo.attacks.evaluation import Evaluation
-    from zoo.attacks.menu import Doubles, Menu
-    from zoo.attacks.rule import Floats, Goal
+    from zoo.attacks.menu import Menu
+    from zoo.attacks.rule import Goal
 
 _KEPT = 2048  # candidate moves that are followed for a goal
 _NUMBERS = 1 << 21  # effects that are computed at once
@@ -40,7 +40,7 @@ class Surprise:
         away = torch.arange(-len(_NEARBY) + 1, len(_NEARBY)).abs()
         self._kernel = torch.tensor(_NEARBY)[torch.maximum(away[:, None], away[None, :])][None, None]
 
-    def add(self, target: int, item: int, surprises: Floats) -> None:
+    def add(self, target: int, item: int, surprises: Singles) -> None:
         """These were found at as many samples."""
         flat = self._sums.view(2, self._sums.shape[1], -1)
         flat[0, target, item] += float(surprises.sum())
@@ -77,7 +77,7 @@ class Front:
         self.measured = torch.zeros_like(effect, dtype=torch.bool)
 
     @classmethod
-    def of(cls, evaluation: Evaluation, menu: Menu, goal: Goal, logits: Floats) -> Front:
+    def of(cls, evaluation: Evaluation, menu: Menu, goal: Goal, logits: Singles) -> Front:
         """The best moves for a goal by the gradient at the image itself, whose logits are known."""
         margins = goal.margins(torch.from_numpy(logits))
         soft = max(1e-6, SOFT * float(margins.square().mean().sqrt()))
@@ -109,8 +109,8 @@ class Front:
     # ---- what is expected ------------------------------------------------------------------------------------------
 
     def gains(
-        self, levels: Ints, margins: Floats, worth: Floats, which: Ints | None = None, *, hard: bool = False
-    ) -> Doubles:
+        self, levels: Ints, margins: Singles, worth: Singles, which: Ints | None = None, *, hard: bool = False
+    ) -> Floats:
         """Expected gain in votes of the moves `which` (default: all), from an image with these margins and worths.
 
         Each sample's gain is smoothed, so that coming nearer counts as well, unless the `hard` gain is asked for.
@@ -124,7 +124,7 @@ class Front:
             effect[mine] -= self.effect[now]
         return self._gain(effect, self.place[chosen], margins, worth, _HARD if hard else self.soft)
 
-    def losses(self, levels: Ints, margins: Floats, weights: Floats) -> dict[int, float]:
+    def losses(self, levels: Ints, margins: Singles, weights: Singles) -> dict[int, float]:
         """By moved item, the weight of samples that is expected to be lost when it goes back."""
         standing = self._standing(levels)
         now = np.array(list(standing.values()), dtype=np.int64)
@@ -141,18 +141,18 @@ class Front:
                 found[item] = int(mine[away.argmin()])
         return found
 
-    def _gain(self, effect: Tensor, place: Ints, margins: Floats, worth: Floats, soft: float) -> Doubles:
+    def _gain(self, effect: Tensor, place: Ints, margins: Singles, worth: Singles, soft: float) -> Floats:
         """Sum over samples of worth * (s((margin + effect)/soft) - s(margin/soft)), s the logistic function."""
         at = torch.from_numpy(self.where[place])
         now = torch.from_numpy(np.append(margins, np.float32(0)))[at] / soft
         value = torch.from_numpy(np.append(worth, np.float32(0)))[at]
         gain = (torch.sigmoid(now + effect / soft) - torch.sigmoid(now)) * value
-        found: Doubles = gain.sum(dim=1).double().numpy()
+        found: Floats = gain.sum(dim=1).double().numpy()
         return found
 
     # ---- what is learned -------------------------------------------------------------------------------------------
 
-    def learn(self, move: int, levels: Ints, samples: Ints, change: Floats) -> None:
+    def learn(self, move: int, levels: Ints, samples: Ints, change: Singles) -> None:
         """A move was tried on an image with these levels: this is what it does to the margins of these samples."""
         at = torch.from_numpy(np.searchsorted(self.where[self.place[move]], samples))
         found, item = torch.from_numpy(change), int(self.item[move])

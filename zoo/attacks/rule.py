@@ -15,10 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecm.arrays import Ints
+from ecm.arrays import Ints, Singles
 from smoothing.certificates import Packing, finalists
 
-Floats = NDArray[np.float32]
 _OUSTING = 4  # rivals of which any two may keep the winner out of the final
 
 
@@ -50,7 +49,7 @@ class Goal:
 class Ballots:
     """What the races count, from the logits [samples, classes] of all samples and their weights."""
 
-    def __init__(self, logits: Floats, weights: Ints) -> None:
+    def __init__(self, logits: Singles, weights: Ints) -> None:
         self.logits, self.weights = logits, weights
         self.votes = logits.argmax(axis=1)
         self.counts = np.bincount(self.votes, weights, minlength=logits.shape[1]).astype(np.int64)
@@ -90,23 +89,23 @@ class Ballots:
 class Rule(Protocol):
     """What the attack asks of a rule."""
 
-    def prediction(self, logits: Floats) -> int:
+    def prediction(self, logits: Singles) -> int:
         """The smoothed class, from the logits [samples, classes] of all samples."""
         ...
 
-    def goals(self, logits: Floats, c: int) -> list[Goal]:
+    def goals(self, logits: Singles, c: int) -> list[Goal]:
         """The ways to change the prediction from class c, the one that needs least first."""
         ...
 
-    def need(self, logits: Floats, goal: Goal) -> int:
+    def need(self, logits: Singles, goal: Goal) -> int:
         """How much must still be gained, over all races that are not won; 0 where the goal is reached."""
         ...
 
-    def worth(self, logits: Floats, goal: Goal) -> Floats:
+    def worth(self, logits: Singles, goal: Goal) -> Singles:
         """By sample, what it brings to the races that are not won yet."""
         ...
 
-    def value(self, logits: Floats, goal: Goal, rows: Ints, changed: Floats, soft: float) -> float:
+    def value(self, logits: Singles, goal: Goal, rows: Ints, changed: Singles, soft: float) -> float:
         """What the races that are not won gain, smoothed over `soft`, when these rows get the `changed` logits."""
         ...
 
@@ -117,12 +116,12 @@ class _Counted:
 
     weights: Ints
 
-    def need(self, logits: Floats, goal: Goal) -> int:
+    def need(self, logits: Singles, goal: Goal) -> int:
         """How much must still be gained, over all races that are not won; 0 where the goal is reached."""
         ballots = Ballots(logits, self.weights)
         return sum(max(0, ballots.need(race)) for race in goal.races)
 
-    def worth(self, logits: Floats, goal: Goal) -> Floats:
+    def worth(self, logits: Singles, goal: Goal) -> Singles:
         """By sample, what it brings to the races that are not won yet."""
         ballots = Ballots(logits, self.weights)
         found = np.zeros(len(logits), np.int64)
@@ -130,7 +129,7 @@ class _Counted:
             found += ballots.worth(race)
         return found.astype(np.float32)
 
-    def value(self, logits: Floats, goal: Goal, rows: Ints, changed: Floats, soft: float) -> float:
+    def value(self, logits: Singles, goal: Goal, rows: Ints, changed: Singles, soft: float) -> float:
         """What the races that are not won gain, smoothed over `soft`, when these rows get the `changed` logits."""
         ballots, value = Ballots(logits, self.weights), 0.0
         before, after = (torch.from_numpy(part) / soft for part in (logits[rows], changed))
@@ -143,17 +142,17 @@ class _Counted:
     def _open(ballots: Ballots, goal: Goal) -> list[Race]:
         return [race for race in goal.races if ballots.need(race) > 0]
 
-    def _sorted(self, logits: Floats, goals: list[Goal]) -> list[Goal]:
+    def _sorted(self, logits: Singles, goals: list[Goal]) -> list[Goal]:
         return sorted(goals, key=lambda goal: self.need(logits, goal))
 
 
-def _standing(scaled: Tensor, race: Race) -> Floats:
+def _standing(scaled: Tensor, race: Race) -> Singles:
     """By sample, in -1..1: how much it is for the second class of the race rather than the first."""
     a, k, duel = race
     if duel:
         return torch.tanh((scaled[:, k] - scaled[:, a]) / 2).numpy()
     shares = torch.softmax(scaled, dim=1)
-    found: Floats = (shares[:, k] - shares[:, a]).numpy()
+    found: Singles = (shares[:, k] - shares[:, a]).numpy()
     return found
 
 
@@ -167,11 +166,11 @@ class Plurality(_Counted):
     (0, [((1,), 1), ((2,), 1)])
     """
 
-    def prediction(self, logits: Floats) -> int:
+    def prediction(self, logits: Singles) -> int:
         """The smoothed class, from the logits [samples, classes] of all samples."""
         return int(Ballots(logits, self.weights).counts.argmax())
 
-    def goals(self, logits: Floats, c: int) -> list[Goal]:
+    def goals(self, logits: Singles, c: int) -> list[Goal]:
         """By rival: it overtakes class c."""
         classes = range(logits.shape[1])
         found = [Goal((Race(c, k),), (k,), _without(classes, k)) for k in classes if k != c]
@@ -193,13 +192,13 @@ class Runoff(_Counted):
     [((0,), (1,), 1), ((2,), (0, 1), 2)]
     """
 
-    def prediction(self, logits: Floats) -> int:
+    def prediction(self, logits: Singles) -> int:
         """The smoothed class, from the logits [samples, classes] of all samples."""
         ballots = Ballots(logits, self.weights)
         a, b = finalists(ballots.counts.tolist())
         return a if ballots.lead(a, b) >= 0 else b
 
-    def goals(self, logits: Floats, c: int) -> list[Goal]:
+    def goals(self, logits: Singles, c: int) -> list[Goal]:
         """By rival: it wins the final. By pair of rivals: both overtake class c."""
         ballots, classes = Ballots(logits, self.weights), range(logits.shape[1])
         rivals, found = sorted(set(classes) - {c}, key=lambda k: (-ballots.counts[k], k)), []
