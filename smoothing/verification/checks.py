@@ -249,8 +249,8 @@ def twin(setting: Setting) -> Setting:
     return Setting(setting.metric, q, budget, setting.examples, setting.seed, setting.quick)
 
 
-Case = Callable[[st.DataObject, BruteForce, int], int]
-"""Looks at the certificates of one random classifier at one point of a world, and returns how many points they cover.
+Case = Callable[[st.DataObject, BruteForce], int]
+"""Looks at the certificates of a random classifier at a random point, and returns how many points they cover.
 
 Raises Counterexample where a point that a certificate covers gets another class.
 """
@@ -269,11 +269,10 @@ def _on_the_twin(setting: Setting, case: Case) -> Evidence:
 
     def run(data: st.DataObject) -> None:
         name, world = data.draw(st.sampled_from(worlds))
-        x = data.draw(st.integers(0, len(world.points) - 1))
         try:
-            certified[0] += case(data, world, x)
+            certified[0] += case(data, world)
         except Counterexample as found:
-            raise Counterexample(f"{name}, {where}, at x = {world.points[x].tolist()}: {found}") from None
+            raise Counterexample(f"{name}, {where}: {found}") from None
 
     count = _hypothesis(setting, run)
     note = f"all points of a twin with q = {small.q}, B = {small.budget}; {certified[0]:,} certified points looked at"
@@ -284,7 +283,8 @@ def _certificates(setting: Setting) -> Evidence:
     return _on_the_twin(setting, _plurality_case)
 
 
-def _plurality_case(data: st.DataObject, world: BruteForce, x: int) -> int:
+def _plurality_case(data: st.DataObject, world: BruteForce) -> int:
+    x = data.draw(st.integers(0, len(world.points) - 1))
     f = _voting_function(data, world)
     if data.draw(st.booleans()):
         counts = np.bincount(f[world.shown[:, x]], minlength=CLASSES)[:CLASSES]
@@ -294,12 +294,14 @@ def _plurality_case(data: st.DataObject, world: BruteForce, x: int) -> int:
     balls = [Certifier(world.scheme, CLASSES, method)(votes, world.points[x]) for method in METHODS]
     if sorted(balls, key=lambda ball: ball.strength) != balls:
         radii = [f"{ball.method}: {ball.radius}" for ball in balls]
-        raise Counterexample(f"the stronger certificate is smaller: {radii}")
+        raise Counterexample(f"the stronger certificate is smaller at x = {world.points[x].tolist()}: {radii}")
     expected = world.predictions(f, CLASSES, 0)[x]
     if UNSURE not in votes and any(ball.prediction != expected for ball in balls):
         raise Counterexample(f"class {balls[0].prediction} instead of {expected} for {votes}")
     for ball in balls:
-        _refuse(ball, world.counterexample(ball, f, x, CLASSES), f"votes {votes.tolist()}")
+        _refuse(
+            ball, world.counterexample(ball, f, x, CLASSES), f"x = {world.points[x].tolist()}, votes {votes.tolist()}"
+        )
     return sum(int(world.inside(ball, x).sum()) for ball in balls)
 
 
@@ -307,8 +309,9 @@ def _runoff(setting: Setting) -> Evidence:
     return _on_the_twin(setting, _runoff_case)
 
 
-def _runoff_case(data: st.DataObject, world: BruteForce, x: int) -> int:
+def _runoff_case(data: st.DataObject, world: BruteForce) -> int:
     classes = data.draw(st.integers(3, 4))
+    x = data.draw(st.integers(0, len(world.points) - 1))
     ranks = _ranking_function(data, world.inputs, classes)
     codes = world.rankings(ranks, x)
     balls = [Certifier(world.scheme, classes, method)(codes, world.points[x]) for method in RUNOFF]
@@ -318,12 +321,16 @@ def _runoff_case(data: st.DataObject, world: BruteForce, x: int) -> int:
     others = [k for k in range(classes) if k != winner]
     first, second = data.draw(st.permutations(others).map(lambda order: order[:2]))
     orders = [np.array([k, *(j for j in others if j != k), winner]) for k in (first, second)]
-    turns = data.draw(st.sampled_from([[0], [0, 1], [0, 0, 1, 1], [0, 1, 1]]))
-    worst = world.worst_rankings(ranks, x, *(orders[i] for i in turns))
-    for f in (ranks, worst):
+    turns = ([0], [0, 1], [0, 0, 1, 1], [0, 1, 1])  # who gains by the samples that a move touches, in turn
+    worst = [world.worst_rankings(ranks, x, *(orders[i] for i in turn)) for turn in turns]
+    for f in (ranks, *worst):
         for ball in balls:
-            _refuse(ball, world.runoff_counterexample(ball, f, x), f"ranks {f[world.shown[:, x]].tolist()}")
-    return 2 * sum(int(world.inside(ball, x).sum()) for ball in balls)
+            _refuse(
+                ball,
+                world.runoff_counterexample(ball, f, x),
+                f"x = {world.points[x].tolist()}, ranks {f[world.shown[:, x]].tolist()}",
+            )
+    return (1 + len(worst)) * sum(int(world.inside(ball, x).sum()) for ball in balls)
 
 
 def _refuse(ball: Certificate, y: Ints | None, shown: str) -> None:

@@ -18,10 +18,11 @@ from smoothing.certificates.certificate import Certificate
 from smoothing.certificates.certifier import Certifier, certify
 from smoothing.certificates.ranking import Packing, pack_orders, vote_dtype
 from smoothing.certificates.roots import root_below
-from smoothing.certificates.runoff import certify_runoff, runoff_changes
+from smoothing.certificates.runoff import certify_runoff
 from smoothing.certificates.tally import Tally
 from smoothing.errors import InputError, VoteError
 from smoothing.scheme import Scheme
+from tests.smoothing.certificates.polls import runoff_changes
 
 
 def ball(radius: Fraction | None, closed: bool, metric: ECM, shape: tuple[int, ...] = (2,), **more: Any) -> Certificate:
