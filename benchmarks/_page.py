@@ -51,7 +51,8 @@ def page(results: dict[str, Any]) -> str:
         joined(
             """What is compared is measured in turn, in one run on one machine; a ratio is the median over the rounds,
             with quartiles in brackets. The times are this machine's, the ratios travel better. Only CPUs were measured:
-            the GPU paths run the same code, but no number here says how fast they are."""
+            the GPU paths run the same code, but no number here says how fast they are. A section that names a model of
+            the package means the weights that it had on the date of that section."""
         ),
         table(("aim", "reached", ""), [(aim.wanted, aim.reached, "met" if aim.met else "**not met**") for aim in aims]),
     ]

@@ -8,7 +8,7 @@ import torch
 
 from benchmarks._measure import child, interleaved, peak_mb
 from benchmarks._plain import PlainNoise
-from benchmarks._shipped import made_images, shipped
+from benchmarks._shipped import made_images
 from benchmarks._text import Aim, duration, joined, percent, short, table, times
 from ecm import ECM
 from smoothing import Noise, Scheme, channels
@@ -37,9 +37,8 @@ def measure(quick: bool) -> dict[str, Any]:
     widths = periodic.weights
     assert widths is not None
     plain = PlainNoise(widths[0], periodic.q, periodic.budget, IMAGE)
-    networks = {"small_cnn": shipped().model.base.eval()}
-    if not quick:
-        networks["wide_resnet40_2"] = MODELS["wide_resnet40_2"]((channels("upper_lower", 3), *IMAGE[1:]), 10).eval()
+    names = ("small_cnn",) if quick else ("small_cnn", "wide_resnet40_2")
+    networks = {name: MODELS[name]((channels("upper_lower", 3), *IMAGE[1:]), 10).eval() for name in names}
     for network in networks.values():
         network.to(memory_format=torch.channels_last)
     noises = {name: Noise(scheme) for name, scheme in schemes.items()}
