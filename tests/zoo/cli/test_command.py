@@ -263,7 +263,7 @@ def test_a_real_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
         (("train", "z**0.5/3", "--start", "cifar10-l0.5-a19"), "did you mean 'cifar10-l0.5-a18'"),
         (
             ("train", "z**0.5/3", "--start", "cifar10-l0.5-a18", "--model", "mlp"),
-            "its network is 'small_cnn', not 'mlp'",
+            "its network is 'medium_cnn', not 'mlp'",
         ),
         (("train", "z**2", "--grid"), "not concave"),
         (("train", "z/2", "z/3", "-d", "cifar10"), "write one formula for all features, or 3 formulas"),
