@@ -113,11 +113,12 @@ def _draw_quantized(axes: Any, law: QuantizedLaw) -> None:
     everything = np.append(probabilities, law.infinite)
     floor = everything[everything > 0].min() / 3
     axes.set(xscale="log", yscale="log", title=f"law of Λ on the levels 0…{law.q}")
-    axes.set(xlabel="width Λ, in levels", ylabel="probability")
+    beyond = law.q * (law.q + 1) ** 0.18
+    # The limits come first: a law at infinity alone has no extent that matplotlib could find limits for.
+    axes.set(xlabel="width Λ, in levels", ylabel="probability", xlim=(0.8, beyond * 1.35), ylim=(floor, 3))
     if len(widths) <= 300:
         axes.vlines(widths, floor, probabilities, color=GREEN, lw=0.8, alpha=0.6)
     axes.plot(widths, probabilities, "o", color=GREEN, ms=3.5 if len(widths) <= 300 else 1)
-    beyond = law.q * (law.q + 1) ** 0.18
     if law.infinite > 0:
         axes.vlines([beyond], floor, law.infinite, color=ORANGE, lw=2.5)
         axes.plot([beyond], [law.infinite], "o", color=ORANGE, ms=6)
@@ -127,8 +128,6 @@ def _draw_quantized(axes: Any, law: QuantizedLaw) -> None:
     ticks = [base**n for n in range(6) if 2 * base**n <= law.q]
     axes.set_xticks([*ticks, law.q, beyond], [*map(str, ticks), str(law.q), "∞"])
     axes.set_xticks([], minor=True)
-    axes.set_xlim(0.8, beyond * 1.35)
-    axes.set_ylim(floor, 3)
     axes.grid(alpha=0.25, axis="y")
 
 
