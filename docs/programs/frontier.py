@@ -23,7 +23,7 @@ from zoo.experiments.checks import paired_interval
 from zoo.experiments.paper import best_published
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
-BEYOND = {HALF: (300, 400), THIRD: ()}  # radii that the paper has no number for
+BEYOND = {HALF: (300, 400), THIRD: (1000, 2000, 4000)}  # radii that the paper has no number for
 PIXELS = (1, 3, 5, 7, 9, 11, 13, 16, 20, 25)
 NEAREST = {HALF: 10, THIRD: 90}
 
