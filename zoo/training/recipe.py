@@ -82,14 +82,14 @@ class Recipe:
         >>> Recipe(epochs=10).changed({"learning_rate": 1})
         Traceback (most recent call last):
             ...
-        zoo.errors.SettingError: a recipe has no 'learning_rate'; its settings are epochs, batch, ...
+        zoo.errors.SettingError: unknown training setting 'learning_rate'; the settings are epochs, batch, ...
         """
         known = [field.name for field in attrs.fields(Recipe)]
         for name in changes:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"its settings are {', '.join(known)}"
-                raise SettingError(f"a recipe has no {name!r}; {hint}")
+                hint = f"did you mean {close[0]!r}?" if close else f"the settings are {', '.join(known)}"
+                raise SettingError(f"unknown training setting {name!r}; {hint}")
         return attrs.evolve(self, **changes)
 
     def require_even(self, processes: int) -> None:

@@ -210,7 +210,7 @@ def test_a_folder_that_cannot_be_written_is_an_error(table: Dataset, tmp_path: P
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"learning_rate": 1}, "a recipe has no 'learning_rate'"),
+        ({"learning_rate": 1}, "unknown training setting 'learning_rate'"),
         ({"lr": -1}, "lr = -1"),
         ({"lr": "fast"}, "lr = 'fast': write a number"),
         ({"batch": 2.5}, "batch = 2.5: write a whole number"),
