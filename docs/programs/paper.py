@@ -175,12 +175,12 @@ def _mixed(experiments: dict[str, Found]) -> bool:
 
 def effort(run: Run) -> str:
     """Epochs and minutes of a training, those of the models that it began with first."""
-    epochs, seconds = [run.card["training"]["epochs"]], run.card["training"]["seconds_of_last_session"]
-    weights = run.start and run.start["weights"]
-    for earlier in [*map(read_run, runs_in(RECORDS / "start")), *shipped()]:
-        if earlier.weights == weights:
-            epochs.insert(0, earlier.card["training"]["epochs"])
-            seconds += earlier.card["training"]["seconds_of_last_session"]
+    earlier = {one.weights: one for one in [*map(read_run, runs_in(RECORDS / "start")), *shipped()]}
+    epochs, seconds, one = [], 0.0, run
+    while one is not None:
+        epochs.insert(0, one.card["training"]["epochs"])
+        seconds += one.card["training"]["seconds_of_last_session"]
+        one = earlier.get(one.start["weights"]) if one.start else None
     return f"{' + '.join(map(str, epochs))} epochs, {seconds / 60:.0f} minutes on one busy CPU core"
 
 

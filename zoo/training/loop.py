@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from zoo.data import generator, key_seed
 from zoo.errors import TrainingError
+from zoo.training.jitter import jittered
 from zoo.training.journal import Journal
 from zoo.training.objectives import OBJECTIVES
 from zoo.training.optimizer import Average, learning_rate, make_optimizer
@@ -48,7 +49,11 @@ def fit(run: Run) -> None:
                 samples = draw_samples(run.noise.scheme, (objective.draws, recipe.batch), "noise", seed, step)
                 samples = samples[:, here.rank :: here.world].flatten()
                 torch.manual_seed(key_seed("module", seed, step, here.rank))  # for dropout and the like
-                many = images.to(here.device).repeat(objective.draws, *[1] * len(data.shape))
+                many = images.to(here.device)
+                if recipe.jitter and len(data.shape) == 3:
+                    draws = torch.rand(recipe.batch, 2, generator=generator("jitter", seed, step))
+                    many = jittered(many, recipe.jitter, run.data.q, here.share(draws))
+                many = many.repeat(objective.draws, *[1] * len(data.shape))
                 shown = run.noise.paired(many, samples, channels_last=len(data.shape) == 3)
                 target = labels[indices.to(here.device)]
                 with cast:

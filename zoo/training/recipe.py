@@ -13,7 +13,7 @@ from zoo.names import OBJECTIVE_NAMES, default_model
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
 # Settings that were added later, with the one value that they had before: what a card means that does not name them.
-UNNAMED = {"shift": True, "optimizer": "sgd", "half": False}
+UNNAMED = {"shift": True, "jitter": 0.0, "optimizer": "sgd", "half": False}
 PRESETS = ("standard", "fast", "paper")
 LARGE = 10_000  # training images from which a recipe makes fewer passes, with larger batches
 
@@ -44,6 +44,7 @@ class Recipe:
     label_smoothing: float = 0.0  # share of the target given to all classes alike
     ema: float = 0.995  # decay a step of the averaged weights, which are the ones kept; 0 keeps the last weights
     shift: bool = True  # move images by a few pixels, where the data set says that this keeps the class
+    jitter: float = 0.0  # random change of contrast by up to this share, of brightness by up to half of it; images only
     clip: float = 5.0  # largest norm of the gradient; 0 does not clip
     bf16: bool = True  # autocast to bfloat16 where the device computes faster in it
     half: bool = False  # round matrices and kernels to float16 at the end, which halves the file of weights
@@ -67,6 +68,7 @@ class Recipe:
             "weight_decay": (0, 1),
             "label_smoothing": (0, 1),
             "ema": (0, 1),
+            "jitter": (0, 1),
             "clip": (0, float("inf")),
         }
         for name, (low, high) in ranges.items():
