@@ -119,17 +119,14 @@ class Outcomes:
 
     def splits(self) -> Iterator[Ints]:
         """Yield, for x = 0..q, the array over y = x..q of c(x, y), the number of outcomes that separate x and y."""
-        nxt = np.full(len(self.gaps), 0, dtype=np.int64)
-        nxt[:-1] = self.gaps[1:]
+        nxt = np.roll(self.gaps, -1)
         nxt[self.starts[1:] - 1] = 0  # the last divider of an outcome has no successor
         order = np.argsort(self.gaps, kind="stable")
         bounds = np.searchsorted(self.gaps[order], np.arange(self.q + 2))
         ahead = np.bincount(self.gaps[self.starts[:-1]], minlength=self.q + 1)  # by first divider above the level x
         for x in range(self.q + 1):
             ahead[x] = 0
-            if x:
-                new = nxt[order[bounds[x] : bounds[x + 1]]]
-                np.add.at(ahead, new[new > 0], 1)
+            np.add.at(ahead, nxt[order[bounds[x] : bounds[x + 1]]], 1)  # entry 0 is not read any more
             yield np.cumsum(ahead[x:])
 
     @cached_property
@@ -221,8 +218,9 @@ class PeriodicOutcomes(Outcomes):
         width, count = np.array(self.weights, dtype=np.int64).T
         ends = np.cumsum(width * count)
         block = np.minimum(np.searchsorted(ends, ids, side="right"), len(ends) - 1)
-        begin, first = (ends - width * count)[block], (np.cumsum(width) - width)[block]
-        return np.where(ids < ends[-1], first + (ids - begin) % width[block], self.distinct.finite)
+        first = (np.cumsum(width) - width)[block]
+        offset = (ids - ends[block]) % width[block]  # a block ends after whole sets of offsets
+        return np.where(ids < ends[-1], first + offset, self.distinct.finite)
 
     @cached_property
     def _listed(self) -> tuple[Ints, Ints]:

@@ -136,7 +136,7 @@ class Design:
             over = np.flatnonzero(outcomes.most > caps)
             if len(over):
                 k = int(over[0])
-                x = next(x for x, row in enumerate(outcomes.splits()) if k < len(row) and row[k] > caps[k])
+                x = next(x for x, row in enumerate(outcomes.splits()) if row[k] > caps[k])
                 raise DesignError(
                     f"component {i}: {outcomes.most[k]} of {self.budget} outcomes separate the levels {x} and {x + k}, "
                     f"but B g({k}/{self.q}) allows {caps[k]}: take a divider out of the gaps {x + 1}..{x + k}"

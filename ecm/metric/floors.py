@@ -65,8 +65,6 @@ def _monomial(g: Expr) -> tuple[Fraction, int, int] | None:
 def _monomial_floors(c: Fraction, a: int, b: int, scale: int, q: int) -> Ints:
     """Return floor((scale c)**b k**a / q**a)**(1/b)) in integers."""
     top, bottom = (scale * c.numerator) ** b, c.denominator**b * q**a
-    if b == 1:
-        return np.array([top * k**a // bottom for k in range(q + 1)], dtype=np.int64)
     return np.array([int(fmpz(top * k**a // bottom).root(b)) for k in range(q + 1)], dtype=np.int64)
 
 

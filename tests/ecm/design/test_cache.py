@@ -14,6 +14,7 @@ from ecm.design import cache
 from ecm.design import search as construction
 
 SQRT = ECM.from_expr("z**0.5")
+SMALL = Outcomes.from_rows([[1, 3], [2]], q=4, budget=4)
 
 
 @pytest.fixture
@@ -123,3 +124,31 @@ def test_what_is_no_file_is_passed_over(folder: Path) -> None:
     entry.unlink()
     entry.mkdir()
     assert make_design(SQRT, 16, 16) == first
+
+
+def test_the_cache_holds_exactly_what_it_may(folder: Path) -> None:
+    """A list is found again if it is no larger than the bounds that are given, and not if it is much larger."""
+    assert cache.cache_folder() == folder.parent
+    assert cache.recall("key", dividers=3, outcomes=2) is None
+    cache.remember("key", SMALL)
+    assert cache.recall("key", dividers=3, outcomes=2) == SMALL
+    assert cache.recall("other", dividers=3, outcomes=2) is None
+    long = Outcomes.from_rows([range(1, 3001)], q=3000, budget=1)
+    cache.remember("long", long)
+    assert cache.recall("long", dividers=3000, outcomes=1) == long
+    assert cache.recall("long", dividers=1000, outcomes=1) is None
+    many = Outcomes.from_rows([[1]] * 3000, q=1, budget=3000)
+    cache.remember("many", many)
+    assert cache.recall("many", dividers=3000, outcomes=3000) == many
+    assert cache.recall("many", dividers=3000, outcomes=1) is None
+
+
+def test_without_the_variable_the_cache_is_that_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty one means no cache."""
+    monkeypatch.delenv("ECM_CACHE")
+    folder = cache.cache_folder()
+    assert folder is not None
+    assert folder.name == "ecm"
+    monkeypatch.setenv("ECM_CACHE", "")
+    assert cache.cache_folder() is None
+    assert cache.recall("key", dividers=3, outcomes=2) is None

@@ -6,8 +6,11 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from flint import arb
 
+from ecm.errors import ExpressionError
 from ecm.formula import read
+from ecm.metric import floors
 from ecm.metric.floors import floors_of, power_of
 from tests.ecm.independent import value
 
@@ -68,3 +71,40 @@ def test_powers_are_told_from_all_else(text: str, expected: tuple[str, str] | No
     """c z**p with rational c and p."""
     found = power_of(read(text).expr)
     assert found == (None if expected is None else tuple(map(Fraction, expected)))
+
+
+@pytest.mark.parametrize(
+    ("text", "scale", "expected"),
+    [
+        ("z/2 + 1e-100*sqrt(z)", 2, 1),
+        ("z/2 - 1e-100*z**2", 2, 0),
+        ("sqrt(3+2*sqrt(2))*z - sqrt(2)*z", 8, 8),
+        ("(sqrt(3+2*sqrt(2)) - sqrt(2) - 1e-100)*z", 8, 7),
+        ("tanh(1)*z/tanh(1)", 5, 5),
+    ],
+)
+def test_numbers_beside_an_integer_are_told_from_it(text: str, scale: int, expected: int) -> None:
+    """By their exact value where it is rational, by a proof that they are equal, or by more bits."""
+    assert floors_of(read(text).expr, scale, 4)[-1] == expected
+
+
+def test_without_an_exact_value_more_bits_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is too long to be written out is not rounded to 0."""
+    monkeypatch.setattr(floors, "exact", _too_long)
+    assert floors_of(read("z/2 + 1e-100*sqrt(z)").expr, 8, 4).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_where_nothing_is_known_no_outcome_may_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0 is the only number that is surely not too large."""
+    monkeypatch.setattr(floors, "exact", _too_long)
+    for unknown in (_too_long, lambda *_: arb.nan(), lambda *_: arb(0).union(arb.pos_inf())):
+        monkeypatch.setattr(floors, "point_ball", unknown)
+        assert floors_of(read("log1p(z)").expr, 8, 2).tolist() == [0, 0, 0]
+    monkeypatch.setattr(floors, "point_ball", lambda *_: arb(0.5, 0.25))
+    assert floors_of(read("log1p(z)").expr, 10, 2).tolist() == [2, 2, 2]
+    monkeypatch.setattr(floors, "point_ball", lambda *_: arb(0, 2))
+    assert floors_of(read("log1p(z)").expr, 10, 2).tolist() == [0, 0, 0]
+
+
+def _too_long(*_: object) -> None:
+    raise ExpressionError("too long to be written out")
