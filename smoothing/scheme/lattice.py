@@ -135,17 +135,22 @@ def find_lattice(grid: Grid, classes: int, width: int) -> Lattice:
         steps = range(1, max(2, classes), -(-classes // _DEALS))
         dealt = (Lattice(classes, width, (step,), 0, 1, _FAR**2) for step in steps)
         return min(dealt, key=lambda lattice: (_unevenness(lattice, grid), lattice.steps))
-    forms, distance = _furthest(_forms(len(grid.places), classes), grid, classes, width)
+    radius = _reach(len(grid.places), classes, width)
+    forms, distance = _furthest(_forms(len(grid.places), classes), grid, classes, width, radius)
     reached: list[tuple[int, tuple[int, ...], int]] = []
     for form in (tuple(int(a) for a in row) for row in forms[:_FORMS]):
-        reach = _across(form, grid, classes, width)
+        reach = _across(form, grid, classes, width, radius)
         reached += [(int(reach[e]), form, int(e)) for e in np.flatnonzero(reach == reach.max())]
     across = max(reach for reach, _, _ in reached)
     tied = [Lattice(classes, width, form, e, distance, across) for reach, form, e in reached if reach == across]
-    return min(
+    best = min(
         tied[: max(8, _COUNTED // (grid.channels * prod(grid.places)))],
         key=lambda lattice: (_unevenness(lattice, grid), lattice.steps, lattice.channel),
     )
+    if _FAR**2 in (distance, across):  # an input narrower than the radius of the search has its nearest places beyond
+        _, distance = _furthest(np.array([best.steps]), grid, classes, width, _FAR)
+        across = int(_across(best.steps, grid, classes, width, _FAR)[best.channel])
+    return attrs.evolve(best, distance=distance, across=across)
 
 
 def _forms(axes: int, classes: int) -> Ints:
@@ -177,9 +182,10 @@ def _reach(axes: int, classes: int, width: int) -> int:
     return radius
 
 
-def _furthest(forms: Ints, grid: Grid, classes: int, width: int) -> tuple[Ints, int]:
-    """Return the forms with the largest distance within a channel, and that distance, squared."""
-    for vector in _vectors(grid.places, _reach(len(grid.places), classes, width)):
+def _furthest(forms: Ints, grid: Grid, classes: int, width: int, radius: int) -> tuple[Ints, int]:
+    """Return the forms with the largest distance within a channel, and that distance, squared; places further apart
+    than the radius are not looked at."""
+    for vector in _vectors(grid.places, radius):
         apart = _apart(forms @ vector, classes, width)
         if not apart.any():
             return forms, int(vector @ vector)
@@ -193,11 +199,12 @@ def _apart(residues: Ints, classes: int, width: int) -> NDArray[np.bool_]:
     return np.asarray((circular >= width) & (circular <= classes - width))
 
 
-def _across(form: tuple[int, ...], grid: Grid, classes: int, width: int) -> Ints:
-    """Return the least squared distance of places shown together in two channels, for every step of the channel."""
+def _across(form: tuple[int, ...], grid: Grid, classes: int, width: int, radius: int) -> Ints:
+    """Return the least squared distance of places shown together in two channels, for every step of the channel;
+    places further apart than the radius are not looked at."""
     if grid.channels == 1:
         return np.full(1, _FAR**2, dtype=np.int64)
-    half = _vectors(grid.places, _reach(len(grid.places), classes, width))
+    half = _vectors(grid.places, radius)
     vectors = np.concatenate([np.zeros((1, len(grid.places)), dtype=np.int64), half, -half])
     norms = (vectors**2).sum(1)
     order = np.argsort(norms, kind="stable")
