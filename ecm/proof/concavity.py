@@ -7,6 +7,7 @@ expansion with a rigorous remainder settles the sign on a whole neighbourhood (s
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from fractions import Fraction
 
 import attrs
@@ -106,9 +107,7 @@ def _by_expansion(e: Expr, second: Expr, cell: tuple[Fraction, Fraction], outer:
             flat = bool(bend.is_finite()) and is_zero(exact(second, end))
         except (Undefined, Undecided, ExpressionError):
             flat = False
-        try:
+        with suppress(Undefined, ExpressionError):
             if curvature_beside(e, end, side, b - a, flat) <= 0:
                 return True
-        except (Undefined, ExpressionError):
-            continue
     return False

@@ -9,6 +9,7 @@ u = f/t has u(t) = integral of f'(s t) over s in [0, 1]. By Taylor's theorem the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
 import attrs
@@ -156,10 +157,8 @@ def sign_beside(e: Expr, a: Fraction, side: int, width: Fraction) -> int:
 def sign_near(e: Expr, a: Fraction, side: int, width: Fraction) -> int | None:
     """Return the sign of the formula right beside a, within `width` or ever less; None if no expansion settles it."""
     for j in range(2, 40, 4):
-        try:
+        with suppress(Undefined, ExpressionError):
             return sign_beside(e, a, side, width / (1 << j))
-        except (Undefined, ExpressionError):
-            continue
     return None
 
 

@@ -22,7 +22,6 @@ from ecm.formula import (
     clip,
     derivative,
     exact,
-    free,
     point_ball,
     precision,
     short,
@@ -107,24 +106,16 @@ def refute_start(g: Expr) -> None:
 
 def _whole(g: Expr) -> Known | None:
     """Return what the rules say of g as a whole; None if g may jump, or they say nothing."""
-    if _may_jump(g):
-        return None
-    try:
-        point_ball(g, Fraction(0)), point_ball(g, ONE)
-    except (Undefined, Undecided, ExpressionError):
-        return None
-    return known_between(g, Fraction(0), ONE)
+    return None if _may_jump(g) else known_between(g, Fraction(0), ONE)
 
 
 def _may_jump(g: sp.Basic) -> bool:
     """Return whether a sign or a Piecewise occurs; all else is continuous wherever it is defined."""
-    return not free(g) and (isinstance(g, sp.Piecewise | sp.sign) or any(map(_may_jump, g.args)))
+    return isinstance(g, sp.Piecewise | sp.sign) or any(map(_may_jump, g.args))
 
 
 def _may_jump_inside(g: sp.Basic) -> bool:
     """Return whether g may jump inside (0, 1); sign(f) does not where f keeps its sign."""
-    if free(g):
-        return False
     if isinstance(g, sp.sign):
         shape = known_between(g.args[0], Fraction(0), ONE)
         return shape is None or not (shape.positive or shape.negative) or _may_jump_inside(g.args[0])

@@ -7,6 +7,7 @@ hand; other roots are isolated: the difference changes sign on an interval on wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from fractions import Fraction
 
 import attrs
@@ -284,12 +285,9 @@ def _one_sign(e: Expr, lo: Fraction, hi: Fraction) -> int | None:
     if found > 0 or found < 0:
         return 1 if found > 0 else -1
     for end, side in ((lo, 1), (hi, -1)):
-        if not ball_at(e, end).contains(0):  # elsewhere smaller intervals do
-            continue
-        try:
-            return sign_beside(e, end, side, hi - lo)
-        except (Undefined, ExpressionError):
-            continue
+        if ball_at(e, end).contains(0):  # elsewhere smaller intervals do
+            with suppress(Undefined, ExpressionError):
+                return sign_beside(e, end, side, hi - lo)
     return None
 
 

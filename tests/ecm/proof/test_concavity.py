@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from ecm.errors import NotAnECM, Undecided
+from ecm.errors import ExpressionError, NotAnECM, Undecided
 from ecm.formula import as_ball, ball_of, derivative, point_ball, precision, read
+from ecm.proof import concavity
 from ecm.proof.concavity import concave_piece
 from ecm.proof.deadline import Deadline
 from ecm.proof.pieces import Piece, Point
@@ -26,6 +27,7 @@ FORMULAS = [
         "exp(-(8*z-4)**2)",
         "z**3-z**4",
     ),
+    *("z**2-5", "(z-1/2)**4-5", "sqrt(z**2-z+1/3)", "-sqrt(z**2-z+1/3)", "-z**2*(z+1)"),
 ]
 INTERVALS = [("0", "1"), ("1/4", "3/4"), ("1/3", "1"), ("0", "1/5"), ("3/10", "1/3")]
 
@@ -64,3 +66,50 @@ def test_a_bump_that_no_sample_meets_is_not_overlooked(place: str) -> None:
     e = read(f"sqrt(z)/2+1e-9*exp(-((z-{place})*100000)**2)").expr
     with precision(128), pytest.raises((NotAnECM, Undecided)):
         concave_piece(e, Piece(Point.of(0), Point.of(1), e), Deadline(10))
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_cell_is_settled_only_where_it_is_concave(text: str) -> None:
+    """By each of the two ways, on cells of several sizes, at their ends and between them."""
+    e = read(text).expr
+    second = derivative(derivative(e))
+    with precision(128):
+        for left, right in [*INTERVALS, ("1/2", "1"), ("0", "1/2"), ("15/16", "1"), ("1/2", "33/64")]:
+            a, b = Fraction(left), Fraction(right)
+            settled = concavity._by_bounds(e, second, a, b), concavity._by_expansion(e, second, (a, b), (True, True), 0)
+            bends = any(ball_of(second, as_ball(a + (b - a) * (2 * k + 1) / 101)) > 0 for k in range(50))
+            assert not (bends and any(settled))
+
+
+def test_rules_are_asked_first() -> None:
+    """A piece that they settle has no cells; one that is affine, though they do not see it, has one."""
+    for text, rules, cells in (
+        ("sqrt(z)", True, 0),
+        ("sqrt(4*z+4)-2*sqrt(z+1)+z/2", False, 1),
+        ("-sqrt(z**2-z+1/3)", False, 2),
+    ):
+        e = read(text).expr
+        with precision(128):
+            evidence = concave_piece(e, Piece(Point.of(0), Point.of(1), e), Deadline(10))
+        assert evidence.rules == rules
+        assert min(evidence.cells, 2) == cells
+        assert evidence.ends == 0
+
+
+def test_an_end_is_flat_only_if_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """g'' is 2e-40 at 1/3 and falls to 0 right beside it; its exact value there is too long to be written out."""
+
+    def too_long(*_: object) -> None:
+        raise ExpressionError("too long to be written out")
+
+    monkeypatch.setattr(concavity, "exact", too_long)
+    e = read("(z-1/3)**2*1e-40-(z-1/3)**3").expr
+    with precision(128), pytest.raises((NotAnECM, Undecided)):
+        concave_piece(e, Piece(Point.of(Fraction(1, 3)), Point.of(1), e), Deadline(0.3))
+
+
+def test_a_cusp_between_two_concave_halves_is_not_overlooked() -> None:
+    """g'' < 0 on both sides of 1/2, where g is 0 and has no slope: no cell may end there."""
+    e = read("(1-exp(-(z-1/2)**2))**(1/3)").expr
+    with precision(128), pytest.raises((NotAnECM, Undecided)):
+        concave_piece(e, Piece(Point.of(0), Point.of(1), e), Deadline(0.3))
