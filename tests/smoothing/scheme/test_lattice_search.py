@@ -83,23 +83,35 @@ def cases(number: int, seed: int, largest: tuple[tuple[int, ...], ...]) -> Itera
         yield Grid(channels, places), classes, int(draw.randint(1, classes + 1))
 
 
+NARROW = [(Grid(1, (1, 20)), 9, 1), (Grid(2, (1, 12)), 20, 1), (Grid(1, (2, 20)), 16, 1), (Grid(1, (1, 2, 5)), 8, 1)]
+TIED = [(Grid(2, (3, 2)), 3, 2), (Grid(3, (2, 2)), 6, 5)]  # the 9th, or a later one, of the best is the most even
+
+
 def test_the_search_finds_what_the_definition_says() -> None:
     """On small inputs all forms and all steps of the channel are compared, one pair of features at a time."""
-    for grid, classes, width in cases(50, 0, TABLES + IMAGES):
+    for grid, classes, width in (*cases(40, 0, TABLES + IMAGES), *NARROW, *TIED):
         assert find_lattice.__wrapped__(grid, classes, width) == Slow(grid, classes, width).lattice()
 
 
 @pytest.mark.parametrize(
     ("limit", "value"),
-    [("_CANDIDATES", 36), ("_DEALS", 3), ("_DEALS", 2), ("_FORMS", 2), ("_COUNTED", 1), ("_COUNTED", 250), ("_FAR", 3)],
+    [("_CANDIDATES", 36), ("_DEALS", 3), ("_DEALS", 2), ("_FORMS", 2), ("_COUNTED", 1), ("_COUNTED", 96), ("_FAR", 3)],
 )
 def test_the_limits_of_the_search_cut_it_where_they_say(
     monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
     """With small limits the slow search, which stops at the same places, finds the same lattices."""
     monkeypatch.setattr(search, limit, value)
-    for grid, classes, width in cases(20, 1, TABLES if limit == "_DEALS" else IMAGES):
+    for grid, classes, width in (*cases(15, 1, TABLES if limit == "_DEALS" else IMAGES), *TIED):
         assert find_lattice.__wrapped__(grid, classes, width) == Slow(grid, classes, width).lattice()
+
+
+@pytest.mark.parametrize("axes", [2, 3, 4])
+def test_the_search_ends_at_the_bound_of_minkowski(axes: int) -> None:
+    """No lattice of that density has a longer shortest vector; beyond 24 pixels all is far."""
+    for classes, width in ((k, w) for k in (*range(1, 40), 143, 144, 145) for w in {1, 2, 3, k} if w <= k):
+        radius = next(r for r in count(1) if r == 24 or width * r**axes >= classes * 2**axes)
+        assert search._reach(axes, classes, width) == radius
 
 
 def test_the_limits_are_pinned() -> None:
