@@ -14,6 +14,7 @@ from zoo.data import generator, key_seed
 from zoo.errors import TrainingError
 from zoo.training.jitter import jittered
 from zoo.training.journal import Journal
+from zoo.training.norms import renew_norms
 from zoo.training.objectives import OBJECTIVES
 from zoo.training.optimizer import Average, learning_rate, make_optimizer
 from zoo.training.samples import base_accuracy, draw_samples
@@ -97,6 +98,8 @@ def fit(run: Run) -> None:
     if here.leads:
         save(run, step, sums, optimizer, average)
     base.load_state_dict(average.state, strict=False)
+    if recipe.renew:
+        renew_norms(run)
 
 
 @torch.no_grad()

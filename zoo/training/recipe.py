@@ -13,7 +13,7 @@ from zoo.names import OBJECTIVE_NAMES, default_model
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
 # Settings that were added later, with the one value that they had before: what a card means that does not name them.
-UNNAMED = {"shift": True, "jitter": 0.0, "optimizer": "sgd", "half": False}
+UNNAMED = {"shift": True, "jitter": 0.0, "renew": False, "optimizer": "sgd", "half": False}
 PRESETS = ("standard", "fast", "paper")
 LARGE = 10_000  # training images from which a recipe makes fewer passes, with larger batches
 
@@ -43,6 +43,7 @@ class Recipe:
     weight_decay: float = 5e-4  # a step, times the learning rate; not for norms and biases
     label_smoothing: float = 0.0  # share of the target given to all classes alike
     ema: float = 0.995  # decay a step of the averaged weights, which are the ones kept; 0 keeps the last weights
+    renew: bool = False  # estimate batch norms again for the averaged weights: for a large ema and rates that stay high
     shift: bool = True  # move images by a few pixels, where the data set says that this keeps the class
     jitter: float = 0.0  # random change of contrast by up to this share, of brightness by up to half of it; images only
     clip: float = 5.0  # largest norm of the gradient; 0 does not clip
@@ -55,7 +56,7 @@ class Recipe:
         for name, choices in (("schedule", get_args(Schedule)), ("optimizer", get_args(Optimizer))):
             if getattr(self, name) not in choices:
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write one of {', '.join(choices)}")
-        for name in ("nesterov", "shift", "bf16", "half"):
+        for name in ("nesterov", "renew", "shift", "bf16", "half"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write true or false (True or False in Python)")
         ranges: dict[str, tuple[float, float]] = {
