@@ -111,6 +111,7 @@ def test_errors_name_the_cure() -> None:
     aperiodic = Design.from_rows(ECM.l1(2), [[1], [3]], q=4, budget=8)
     grouped = ECM.grouped([ECM.l1(2), ECM.l0(4)])
     two = Design.from_rows(grouped, [[[1], [3]], [[2]]], q=4, budget=8)
+    both = Design.from_weights(grouped, [{4: 1}, {1: 2}], q=4, budget=8)
     for arguments, message in [
         ({"design": periodic, "shape": ()}, "shape of one input"),
         ({"design": periodic, "shape": (2,), "seed": -1}, "0..2\\*\\*32-1"),
@@ -124,11 +125,15 @@ def test_errors_name_the_cure() -> None:
         ({"design": periodic, "shape": (2,), "representation": "mean"}, "one of upper_lower"),
         ({"design": aperiodic, "shape": (2,), "coupling": "global"}, "periodic"),
         ({"design": two, "shape": (2, 2), "pixel": True}, "one component"),
+        ({"design": both, "shape": (2, 2), "coupling": "global"}, "one component"),
     ]:
         with pytest.raises(SchemeError, match=message):
             Scheme(**arguments)  # type: ignore[arg-type]
-    with pytest.raises(SchemeError, match="positive alpha"):
-        Scheme.l1(Fraction(-1, 2), shape=(2,), q=4)
+    for alpha in (Fraction(-1, 2), 0):
+        with pytest.raises(SchemeError, match="positive alpha"):
+            Scheme.l1(alpha, shape=(2,), q=4)
+    with pytest.raises(ECMError, match="the first axis must have length 2"):
+        Scheme(two, (3, 2))
     assert Scheme.l1(1, shape=(1, 1), q=4, seed=2**32 - 1, pixel=True).sites == 1
 
 
@@ -173,3 +178,57 @@ def test_a_list_too_long_to_keep_is_refused() -> None:
         Scheme(design, (2,))
     noise = Noise(Scheme(design, (2,), coupling="global"))
     assert noise.inputs(torch.tensor([[0, 4]]), range(5)).shape == (1, 5, 4)
+
+
+def test_the_largest_lists_and_inputs_are_kept() -> None:
+    """2**22 samples and 2**22 features are, one more is not."""
+    for more in (0, 1):
+        long = Design.from_weights(ECM.l1(2**20), {4: 1}, q=4, budget=2**22 + more)
+        for design, shape, limit in ((long, (2,), "smaller budget"), (SMALL, (2**22 + more,), "at most 4194304 fit")):
+            if more:
+                with pytest.raises(SchemeError, match=limit):
+                    Scheme(design, shape)
+            else:
+                assert Scheme(design, shape).total == design.budget
+
+
+SMALL = Design.from_weights(ECM.lp("1/2", 2), {1: 1, 2: 2, 3: 1}, q=5, budget=24)
+"""Eight outcomes with dividers: one with 5, four with 3 or 2, three with 2 or 1."""
+
+
+def test_a_graded_list_begins_with_most_dividers() -> None:
+    """Finite outcomes stand in the slots of the lattice, by falling numbers of dividers and then by number; all others
+    follow in order. Interleaved, they stand there in the order of the seeded shuffle."""
+    graded, mixed = Scheme(SMALL, (2, 3)), Scheme(SMALL, (2, 3), order="interleaved", seed=9)
+    slots, finite = graded.lattice().slots(24), SMALL.outcomes[0].finite
+    sizes = [len(row) for row in SMALL.outcomes[0].rows()] + [0] * (len(slots) - finite)
+    assert graded.lists[0, slots].tolist() == sorted(range(len(slots)), key=lambda i: (-sizes[i], i))
+    assert mixed.lists[0, slots].tolist() == np.random.RandomState([9, 1, 0]).permutation(len(slots)).tolist()
+    rest = np.setdiff1d(np.arange(24), slots)
+    for scheme in (graded, mixed):
+        assert scheme.lists[0, rest].tolist() == list(range(len(slots), 24))
+
+
+@pytest.mark.parametrize("weights", [{1: 0, 2: 2, 3: 1}, {1: 1, 2: 2, 3: 1, 4: 4}])
+def test_the_samples_of_a_global_width_are_its_offsets(weights: dict[int, int]) -> None:
+    """Each width with a weight has one sample per phase, and what is left of B is the weight of one sample more."""
+    scheme = Scheme(Design.from_weights(ECM.l0(1), weights, 5, 24), (2,), coupling="global", order="published")
+    used = {j: w for j, w in weights.items() if w}
+    first = {j: sum(i * w for i, w in used.items() if i < j) for j in (*used, 6)}
+    samples = [[j, phase, first[j], w] for j, w in used.items() for phase in range(j)]
+    samples += [[1, 0, first[6], 24 - first[6]]] if first[6] < 24 else []
+    assert np.stack(scheme.combs, axis=1).tolist() == samples
+    assert scheme.samples == len(samples)
+
+
+def test_nothing_of_a_scheme_can_be_written() -> None:
+    """The arrays of a frozen object are read-only."""
+    cyclic, common = Scheme(SMALL, (2, 3)), Scheme(SMALL, (2, 3), coupling="global")
+    for array in (cyclic.offsets, cyclic.lists, cyclic.component, cyclic.site, cyclic.shown, *common.combs):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_levels_are_bytes_by_default() -> None:
+    """Without q the grid is that of images, 0..255."""
+    assert Scheme.l1(2, shape=(3,)).q == 255

@@ -20,7 +20,6 @@ from ecm.errors import ECMError
 from smoothing import (
     UNIT,
     FromArrays,
-    InputError,
     Noise,
     Scheme,
     SchemeError,
@@ -28,8 +27,6 @@ from smoothing import (
     SmoothedFunction,
     VoteError,
     certify,
-    levels,
-    quantize,
 )
 from smoothing.verification.strategies import HashVote, small_inputs, small_schemes, votes
 from smoothing.votes.early_stop import asking_order
@@ -290,49 +287,6 @@ def test_certificates_come_from_the_votes() -> None:
     expected = [certify(v, i.numpy(), scheme, 2) for v, i in zip(smoothed.votes(x), x, strict=True)]
     assert [c.radius for c in smoothed.certify(x)] == [c.radius for c in expected]
     assert [c.prediction for c in smoothed.certify(x)] == smoothed.predict(x).tolist()
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_floats_on_the_grid_are_levels(dtype: torch.dtype) -> None:
-    """Every v/q as float32 or float64 renders it is read as the level v, for every q."""
-    for q in (1, 16, 255, 65535):
-        level = torch.arange(q + 1)[None]
-        assert torch.equal(levels(level.to(dtype) / q, q, (q + 1,)), level.int())
-        assert torch.equal(levels((level.double() / q).float().to(dtype), q, (q + 1,)), level.int())
-    assert levels(np.arange(256, dtype=np.uint8)[None], 255, (256,)).tolist() == [list(range(256))]
-    assert levels(np.array([[65535]], dtype=np.uint16), 65535, (1,)).tolist() == [[65535]]
-
-
-@pytest.mark.parametrize(
-    ("x", "message"),
-    [
-        (torch.tensor([[0.1, 0.5]]), "quantize"),
-        (torch.tensor([[0.0, float("nan")]]), "NaN"),
-        (torch.tensor([[0.0, 1.5]]), r"0\.0\.\.1\.5"),
-        (torch.tensor([[-1, 2]]), r"-1\.\.2"),
-        (torch.tensor([[0, 5]]), r"0\.\.5"),
-        (torch.tensor([[0, 1, 2]]), r"\(N, 2\)"),
-        (torch.tensor([0, 1]), r"\(N, 2\)"),
-        (torch.tensor([[0.0, 1.0]], dtype=torch.float16), "float16"),
-        (torch.tensor([[True, False]]), "bool"),
-        (np.array([["a", "b"]]), "dtype"),
-        (np.array([[0, 1]], dtype=np.uint64), "uint64"),
-        ([[0, 1], [2]], "one shape"),
-    ],
-    ids=str,
-)
-def test_bad_inputs_are_refused(x: Tensor, message: str) -> None:
-    """Values off the grid or out of range, NaN, wrong shapes and dtypes raise an error that shows what was given."""
-    with pytest.raises(InputError, match=message):
-        levels(x, 4, (2,))
-
-
-def test_rounding_is_explicit() -> None:
-    """`quantize` takes any float in [0,1] to its nearest level, and nothing else."""
-    assert quantize(torch.tensor([[0.1, 0.5, 0.99]]), 255).tolist() == [[26, 128, 252]]
-    for wrong in (torch.tensor([[1]]), torch.tensor([[1.01]]), torch.tensor([[float("nan")]])):
-        with pytest.raises(InputError):
-            quantize(wrong, 255)
 
 
 class Moving(nn.Module):
