@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
+from functools import reduce
+from operator import add
 
 import attrs
 import sympy as sp
@@ -52,12 +54,10 @@ class _Expansion:
         self.at = arb_series([0, 1], terms)
         self.over = arb_series([self.span, 1], terms)
 
-    def lowered(self, g: Germ, k: int) -> Germ:
-        """Return the same function with the exponent v lowered by k."""
-        if k == 0:
-            return g
+    def lowered(self, g: Germ, k: int) -> tuple[arb_series, arb_series]:
+        """Return the lists of t**k * u(t)."""
         n = sp.Integer(k)
-        return Germ(g.v - k, g.at * power(self.at, n), g.over * power(self.over, n))
+        return g.at * power(self.at, n), g.over * power(self.over, n)
 
     def lifted(self, g: Germ) -> Germ:
         """Return the same function with its exact zeros at t = 0 taken into v."""
@@ -88,19 +88,13 @@ class _Expansion:
 
     def _sum(self, parts: list[Germ]) -> Germ:
         v = min(part.v for part in parts)
-        first, *rest = (self.lowered(part, part.v - v) for part in parts)
-        at, over = first.at, first.over
-        for part in rest:
-            at, over = at + part.at, over + part.over
-        return Germ(v, at, over)
+        ats, overs = zip(*(self.lowered(part, part.v - v) for part in parts), strict=True)
+        return Germ(v, reduce(add, ats), reduce(add, overs))
 
     def _power(self, g: Germ, exponent: sp.Rational) -> Germ:
         v = exponent * g.v
         if v.q != 1:
             raise _Finer(int(v.q))
-        start = g.over[0]
-        if not (start > 0 or (exponent.is_Integer and start < 0)):
-            raise Undefined("the base of a power may vanish beside the end")
         return Germ(int(v), power(g.at, exponent), power(g.over, exponent))
 
     def _function(self, e: Expr) -> Germ:
@@ -110,12 +104,10 @@ class _Expansion:
                 return self.walk(shifted)
         function, g = BY_CLASS[e.func], self.walk(e.args[0])
         g = self.lifted(g) if g.v < 0 else g
-        if g.v < 0:
-            raise Undefined(f"the argument of {function.name} is unbounded at the end")
-        g = self.lowered(g, g.v)
-        if function.above is not None and not g.over[0] > function.above:
+        at, over = self.lowered(g, g.v)
+        if function.above is not None and not over[0] > function.above:
             raise Undefined(f"{function.name} may be undefined beside the end")
-        return Germ(0, function.series(g.at), function.series(g.over))
+        return Germ(0, function.series(at), function.series(over))
 
 
 def _shifted(s: arb_series, k: int) -> arb_series:
@@ -135,8 +127,6 @@ def _expand(e: Expr, a: Fraction, side: int, width: Fraction) -> tuple[_Expansio
             except _Finer as finer:
                 n *= finer.factor
             except (ZeroDivisionError, ValueError, NotImplementedError) as error:
-                if isinstance(error, Undefined | ExpressionError):
-                    raise
                 raise Undefined(f"no expansion: {error}") from None
     raise Undefined(f"the powers of z at {a} have a common denominator beyond {MAX_ROOT}")
 
@@ -173,13 +163,11 @@ def curvature_beside(e: Expr, a: Fraction, side: int, width: Fraction, flat: boo
     -1
     """
     x, g, n = _expand(e, a, side, width)
-    if g.v < 0:
-        raise Undefined("the formula is unbounded at the end")
     with precision(_BITS, x.terms):
-        g = x.lowered(g, g.v)  # Taylor's theorem is used for g, g' and g'' in t, so t**v goes back into the lists
-        last = g.at.prec - 1
-        terms = [g.at[k] * (k * (k - n)) for k in range(last)]
-        terms.append(g.over[last] * (last * (last - 1)) - g.over[last] * ((n - 1) * last))
+        at, over = x.lowered(g, g.v)  # Taylor's theorem is used for g, g' and g'' in t, not for u
+        last = at.prec - 1
+        terms = [at[k] * (k * (k - n)) for k in range(last)]
+        terms.append(over[last] * (last * (last - 1)) - over[last] * ((n - 1) * last))
         if flat and n == 1:
             terms[2] = arb(0)
         return _leading(terms, x.span)

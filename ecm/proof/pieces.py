@@ -27,7 +27,6 @@ from ecm.formula import (
     constant_ball,
     derivative,
     difference,
-    exact,
     fraction,
     free,
     holds,
@@ -87,8 +86,6 @@ class Point:
         while hi - lo > width:
             middle = (lo + hi) / 2
             s = sign_at(self.root, middle)
-            if s == 0:
-                return middle, middle
             lo, hi = (middle, hi) if s == below else (lo, middle)
         return lo, hi
 
@@ -293,15 +290,13 @@ def _one_sign(e: Expr, lo: Fraction, hi: Fraction) -> int | None:
 
 def _monotone(e: Expr, lo: Fraction, hi: Fraction) -> bool:
     """Return whether the formula is strictly monotone on the interval and defined at its ends."""
-    try:
-        slope = known_between(derivative(e), lo, hi)
-        return slope is not None and (slope.positive or slope.negative) and _finite(e, lo) and _finite(e, hi)
-    except (Undefined, ExpressionError):
-        return False
-
-
-def _finite(e: Expr, x: Fraction) -> bool:
-    return bool(ball_at(e, x).is_finite()) or exact(e, x).is_finite is not False
+    slope = known_between(derivative(e), lo, hi)
+    return bool(
+        slope is not None
+        and (slope.positive or slope.negative)
+        and ball_at(e, lo).is_finite()
+        and ball_at(e, hi).is_finite()
+    )
 
 
 def _polished(e: Expr, lo: Fraction, hi: Fraction) -> Point:
