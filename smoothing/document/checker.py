@@ -364,7 +364,7 @@ def unpack(codes: list[int], classes: int) -> tuple[list[list[int]], list[int]]:
         places, flags = count, min(gaps, ((1 << 32) // number).bit_length() - 1)
     found, votes = [], []
     for code in codes:
-        near = [code >> (flags - 1 - min(gap, flags - 1)) & 1 for gap in range(min(places, classes - 1))]
+        near = [code >> (flags - 1 - min(gap, flags - 1)) & 1 for gap in range(places)]
         rest, digits = code >> flags, []
         for place in range(places - 1, -1, -1):
             rest, digit = divmod(rest, classes - place)
@@ -377,7 +377,7 @@ def unpack(codes: list[int], classes: int) -> tuple[list[list[int]], list[int]]:
             if place == 0:
                 votes.append(classes if near[0] else left[digit])
             del left[digit]
-            rank += place < len(near) and not near[place]
+            rank += not near[place]
         for behind in left:
             ranks[behind] = rank
         found.append(ranks)

@@ -409,3 +409,56 @@ def test_the_program_in_this_process(tmp_path: Path, capsys: pytest.CaptureFixtu
     for few in ([], names[:3], [*names, names[0]]):
         assert checker.main(few) == 1
         assert "python checker.py CERTIFICATE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("budget", "rest"), [(3, []), (4, [[0, 0, 1]]), (5, [[0, 0, 2]])])
+def test_the_samples_of_a_global_width_are_all_there_and_no_more(budget: int, rest: list[list[int]]) -> None:
+    """What the widths leave of the budget is the weight of one sample more; a sample of weight 0 is one too many."""
+    expected = [[1, 0, 1], [2, 0, 1], [2, 1, 1], *rest]
+
+    def check(samples: list[list[int]], weights: list[int]) -> list[int]:
+        facts = {"coupling": "global", "budget": budget, "widths": [[[1, 1], [2, 1]]]}
+        return checker.check_coupling(facts | {"samples": samples, "weights": weights})
+
+    samples, weights = [sample[:2] for sample in expected], [sample[2] for sample in expected]
+    assert check(samples, weights) == weights
+    for more in (0, 1):
+        with pytest.raises(checker.Rejected):
+            check([*samples, [0, 0]], [*weights, more])
+    for kept in (slice(0, -1), slice(1, None)):
+        with pytest.raises(checker.Rejected):
+            check(samples[kept], weights[kept])
+    with pytest.raises(ValueError, match="shorter"):
+        check([*samples, [0, 0]], weights)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("metric", [ECM.l0(2), ECM.lp("1/2", 2), ECM.l1(1)], ids=str)
+def test_a_pixel_is_priced_as_one_item(metric: ECM, seed: int) -> None:
+    """For every m, no change of a pixel, whose channels share their outcomes, gains more than its price."""
+    q, budget, draw = 3, 6, np.random.RandomState(seed)
+    scheme = Scheme(Design.from_rows(metric, [[1], [3], [2]][: 1 + seed], q, budget), (2, 1, 3), pixel=True)
+    facts, costs = json.loads(scheme_facts(scheme)), [int(c) for c in metric.floors(SCALE, q)[0]]
+    levels, worth = draw.randint(q + 1, size=6).tolist(), draw.randint(3, size=budget).tolist()
+    moves = checker.Moves(facts, levels, worth)
+    rows = [row.tolist() for row in scheme.design.outcomes[0].rows()] + [[]] * budget
+    for m in (0, 1, SCALE // 12, SCALE // 5, SCALE):
+        least, most, priced, whole = 0, 0, 0, 0
+        for site in range(3):
+            shown = [rows[outcome] for outcome in scheme.outcome(site, np.arange(budget))]
+            x = (levels[site], levels[site + 3])
+            found = []
+            for y in ((a, b) for a in range(q + 1) for b in range(q + 1)):
+                split = [any(min(p) < e <= max(p) for e in row for p in zip(x, y, strict=True)) for row in shown]
+                cost = min(costs[q], sum(costs[abs(a - b)] for a, b in zip(x, y, strict=True)))
+                found.append((m * sum(w for w, s in zip(worth, split, strict=True) if s) - cost, split))
+            least += max(excess for excess, _ in found)
+            most += max(sum(w for w, s in zip(worth, split, strict=True) if s) for _, split in found)
+            gains = [moves.gains(site), moves.gains(site + 3)]
+            all_there_is = min(gains[0][-1] + gains[1][-1], sum(moves.brings(site)))
+            apart = sum(max(m * gain - cost for gain, cost in zip(part, costs, strict=True)) for part in gains)
+            priced += max(apart, m * all_there_is - costs[q])
+            whole += all_there_is
+        assert moves.evaluate(m, "pixels") == (priced, whole)
+        assert least <= priced
+        assert most <= whole
