@@ -9,9 +9,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sympy import Expr
 
-from ecm.errors import ExpressionError, NotAnECM, Undefined
+from ecm.errors import ExpressionError, NotAnECM, Undecided, Undefined
 from ecm.formula import as_ball, ball_of, derivative, point_ball, precision, read
+from ecm.proof import pieces
 from ecm.proof.deadline import Deadline
 from ecm.proof.expansion import curvature_beside, sign_beside
 from ecm.proof.pieces import Point, merged, pieces_of, signs, simplest
@@ -25,6 +27,8 @@ SWITCHES = {
     "sqrt(z)-3*z/4-1/4": 1, "exp(z)-2": 1, "2-exp(z)": 1, "z*(z-1/2)*(z-3/4)": 2, "sin(z)-z": 0,
     "log1p(z)-z/2": 0, "z**2-z/2+1/16": 1, "(z-1/7)**2*(z-1/2)": 2, "(z-1/7)**2*(1/2-z)": 2, "z**2-2*z/3+1/12": 2,
     "pi*z-1": 1, "z**2-z+1/5": 2, "z**3-z/2": 1, "sin(pi*z)": 0, "exp(z)-1-z": 0, "exp(z)-1-z-z**2/2": 0, "3+0*z": 0,
+    "sqrt(z**2-z+1/3)-1/2": 2, "log(z)+1/2": 1, "exp(z)-exp(1/3+1e-25)": 1, "(sqrt(3+2*sqrt(2))-sqrt(2)-1)+0*z": 0,
+    "1-exp(z)": 0, "z**2-3": 0, "sin(z)-2": 0, "tanh(z-1/3)": 1, "sin(z)**2-1/9": 1,
 }  # fmt: skip
 """Formulas, and the number of points inside (0, 1) at which they vanish."""
 
@@ -40,6 +44,7 @@ def test_signs_are_true_on_whole_intervals(text: str, left: Fraction, right: Fra
     with precision(300):
         for lo, hi, s in found:
             assert lo.hi < hi.lo
+            assert s in (-1, 0, 1)
             for k in range(1, 16):
                 value = point_ball(e, lo.hi + (hi.lo - lo.hi) * k / 16)
                 assert value * s > 0 if s else value.contains(0)
@@ -87,13 +92,14 @@ def test_an_isolated_root_is_enclosed_as_closely_as_is_asked() -> None:
     with precision(300):
         assert point_ball(root.root, lo) > 0 > point_ball(root.root, hi)
         assert as_ball(lo) < root.ball() < as_ball(hi)
-    assert abs(float(root.number) - float(lo)) < 1e-15
+    assert abs(Fraction(str(root.number)) - lo) < Fraction(1, 10**28)
     assert float(root) == pytest.approx(float(lo))
 
 
 @given(st.fractions(0, 2, max_denominator=50), st.fractions(0, 1, max_denominator=50))
 def test_the_simplest_fraction_has_the_least_denominator(low: Fraction, width: Fraction) -> None:
     """By trying them all."""
+    assert simplest(low, low) == low
     found = simplest(low, low + width)
     tried = (Fraction(n, d) for d in range(1, 51) for n in range(3 * d + 1) if low <= Fraction(n, d) <= low + width)
     assert low <= found <= low + width
@@ -109,6 +115,7 @@ SMOOTH = [
     "z**2-z/2+1/16",
     "log1p(z)*z",
     "z**9",
+    "1/3+z/10**6",
     "2",
 ]
 
@@ -253,3 +260,35 @@ def test_signs_beside_an_isolated_root() -> None:
         found = signs(read("z-1/2").expr, left, right, Deadline(10))
         assert (found[0][0], found[-1][1]) == (left, right)
         assert len({s for *_, s in found}) == zeros + 1
+
+
+@pytest.mark.parametrize("text", ["1/(z-1/2)", "1/(3*z-1)", "log((z-1/2)**2)"])
+def test_a_formula_that_has_no_value_inside_has_no_signs(text: str) -> None:
+    """It may change its sign there without any zero."""
+    with pytest.raises((Undecided, Undefined)):
+        signs(read(text).expr, Point.of(0), Point.of(1), Deadline(1))
+
+
+def test_a_root_is_a_fraction_only_if_the_formula_vanishes_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1/3 is close enough to be taken for it; where the value there is open, it is not taken."""
+    e, real = read("exp(z)-exp(1/3+1e-25)").expr, pieces.sign_at
+
+    def partly(node: Expr, x: Fraction) -> int:
+        if x == Fraction(1, 3):
+            raise Undecided("open")
+        return real(node, x)
+
+    for _ in range(2):
+        root = next(hi for _, hi, _ in signs(e, Point.of(0), Point.of(1), Deadline(10)) if hi.value != Fraction(1, 3))
+        assert root.exact is None
+        assert root.lo <= Fraction(1, 3) + Fraction(1, 10**25) <= root.hi
+        monkeypatch.setattr(pieces, "sign_at", partly)
+
+
+def test_a_root_of_moderate_size_is_exact() -> None:
+    """Its denominator is less than 2**26; beyond that it stays a root."""
+    for denominator, is_exact in ((7, True), ((1 << 26) - 3, True), (1 << 26, False), ((1 << 27) + 3, False)):
+        e = read(f"exp(z)-exp(3/{denominator})").expr
+        found = signs(e, Point.of(0), Point.of(1), Deadline(10))
+        (root,) = [a for (_, a, s), (_, _, t) in pairwise(found) if s * t < 0]
+        assert (root.value == Fraction(3, denominator)) == is_exact
