@@ -41,6 +41,7 @@ SHAPES = {
     "(z-1)**3": "-1 0 ucab", "(z-1)**2": "0 1 dxab", "1/(1-log(z))": "0 1 uab", "Abs(z-1/4)": "0 3/4 x",
     "Abs(z-3/4)": "0 3/4 x", "z*log(z)": "-inf 0 ab",
     "(z-1)*sqrt(z)": "-1 0 ab", "(z-1)*(-z)": "0 1 ab", "sin(2*z)*(z-1/2)": "-1 1 ", "z*(z-1/2)*(2-z)": "-2 2 ",
+    "z*(log(z)+1/2)": "-inf 1/2 ", "Min(z,0)/z": "0 0 ", "sin(3*Max(z,1-z))": "0 1 ", "sin(3*Min(z,1-z))": "0 1 ",
 }  # fmt: skip
 NEARLY_PI = "3.14159265358979323846264338327950288419716939937510"
 LETTERS = {"u": "up", "d": "down", "c": "concave", "x": "convex", "a": "above", "b": "below"}
@@ -106,7 +107,14 @@ def test_a_false_claim_is_found() -> None:
     "text",
     [
         *("sqrt(z-1/2)", "1/(z-1/2)", "log(z-1/2)", "z/(1-2*z)", "(z-1/2)**-2", "(z-1/2)**0.3", "log(Min(z, 1/2)-1/3)"),
-        *("1/Abs(z-1/2)", "1/sqrt(Abs(z-1/2))", "log(Abs(z-1/2))", f"({NEARLY_PI}-pi)*z", f"z**({NEARLY_PI}-pi)"),
+        *(
+            "1/Abs(z-1/2)",
+            "1/sqrt(Abs(z-1/2))",
+            "log(Abs(z-1/2))",
+            f"({NEARLY_PI}-pi)*z",
+            f"z**({NEARLY_PI}-pi)",
+            f"(z+1)**({NEARLY_PI}-pi)",
+        ),
         *("1/Min(z-1/3, 1)", "1/sin(4*z)", "sqrt(sin(4*z))", "Piecewise((z, z<1/2), (1/2, True))", "log1p(-2*z)"),
     ],
 )
