@@ -219,6 +219,9 @@ def test_the_samples_of_a_global_width_are_its_offsets(weights: dict[int, int]) 
     samples += [[1, 0, first[6], 24 - first[6]]] if first[6] < 24 else []
     assert np.stack(scheme.combs, axis=1).tolist() == samples
     assert scheme.samples == len(samples)
+    mixed = attrs.evolve(scheme, order="interleaved", seed=3)
+    order = np.random.RandomState([3, 1, 0]).permutation(len(samples))
+    assert np.stack(mixed.combs, axis=1).tolist() == [samples[i] for i in order]
 
 
 def test_nothing_of_a_scheme_can_be_written() -> None:
