@@ -106,6 +106,18 @@ def test_the_limits_of_the_search_cut_it_where_they_say(
         assert find_lattice.__wrapped__(grid, classes, width) == Slow(grid, classes, width).lattice()
 
 
+@pytest.mark.parametrize("places", [(1, 1), (3, 5), (1, 9), (2, 3, 4)])
+def test_the_search_looks_at_every_difference_within_its_radius(places: tuple[int, ...]) -> None:
+    """One of v and -v each, nearest first, and none that is further away."""
+    for radius in range(1, 6):
+        differences = list(product(*(range(1 - n, n) for n in places)))
+        near = [(sum(a * a for a in v), v) for v in differences if v > (0,) * len(v)]
+        expected = [list(v) for squared, v in sorted(near) if squared <= radius**2]
+        found = search._vectors(places, radius)
+        assert found.tolist() == expected
+        assert found.shape == (len(expected), len(places))
+
+
 @pytest.mark.parametrize("axes", [2, 3, 4])
 def test_the_search_ends_at_the_bound_of_minkowski(axes: int) -> None:
     """No lattice of that density has a longer shortest vector; beyond 24 pixels all is far."""
