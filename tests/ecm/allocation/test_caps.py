@@ -8,6 +8,7 @@ from itertools import combinations_with_replacement
 
 import pytest
 
+from ecm.allocation import dynamic_program
 from ecm.allocation import outcomes as lists
 from ecm.allocation.allocation import Allocation, allocate
 from ecm.allocation.caps import Tube, as_epsilon, check_size
@@ -99,3 +100,35 @@ def test_a_list_of_the_largest_size_is_written_out(monkeypatch: pytest.MonkeyPat
         _ = large[0].gaps
     assert large[0] == large[1]
     assert large[0] != large[2]
+
+
+@pytest.mark.parametrize("weights", [{}, {1: 1}, {4: 1}, {1: 1, 2: 1, 4: 1}])
+def test_the_key_of_a_sequence_is_the_least_that_allows_it(weights: dict[int, int]) -> None:
+    """One less asks for a larger N(k) somewhere, namely where the gap is the largest."""
+    tube, n = Tube.of(SQRT, 8, 4), Allocation(SQRT, weights, 4, 8).N
+    key = tube.key(n)
+    assert (tube.lower(key) <= n).all()
+    assert not (tube.lower(key - 1) <= n).all()
+    assert tube.gap(n, tube.worst(n)) == max(tube.gap(n, k) for k in range(5))
+
+
+def test_a_text_that_does_not_say_whether_it_is_optimal_is_not_taken_to_be() -> None:
+    """Older texts do not; others keep what they say."""
+    for allocation, proved in ((Allocation(SQRT, {4: 1}, 4, 8), False), (allocate(SQRT, 8, 4), True)):
+        assert Allocation.from_json(allocation.to_json()).proved == allocation.proved == proved
+        data = json.loads(allocation.to_json())
+        del data["proved"]
+        assert not Allocation.from_json(json.dumps(data)).proved
+
+
+def test_where_the_largest_sum_is_not_searched_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The eps is the same; the optimum stays proved."""
+    best, within = allocate(SQRT, 30, 8), allocate(SQRT, 30, 8, epsilon=Fraction(1, 4))
+    monkeypatch.setattr(dynamic_program, "densest", lambda *_: None)
+    rough, allowed = allocate(SQRT, 30, 8), allocate(SQRT, 30, 8, epsilon=Fraction(1, 4))
+    assert (rough.eps, rough.proved) == (best.eps, True)
+    assert "not maximised" in rough.optimality
+    assert allowed.within(Fraction(1, 4))
+    assert not allowed.proved
+    assert "not searched" in allowed.optimality
+    assert int(allowed.N.sum()) <= int(within.N.sum())

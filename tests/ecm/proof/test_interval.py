@@ -16,6 +16,8 @@ TINY = {
     "z/2-(1-sign(1-z))*1e-40": "increasing",
     "z/2+(1-sign(1-z))*1e-40": "concave",
     "z/2+1e-40*sign(z-1/3)+1e-40": "concave",
+    "Piecewise((z/2,z<=1/3),(z/2+1e-60,True))": "concave",
+    "Piecewise((z/2,z<=1/3),(z/2-1e-60,True))": "concave",
     "Piecewise((0,z<=0),(z*(1-log(z))/2-1e-60,True))": "",
     "Piecewise((z/2,sin(z)<1/3),(z/2+1e-60,True))": "",
     # kinks: at a fraction, at another exact number, at a root
@@ -30,6 +32,8 @@ TINY = {
     "Min(z, z/2+1/8, (1-1e-12)/2+1/8-(z-1+1e-12)/1000)": "increasing",
     "Min(z/2, z/4+1/8, z/8+1/4, (1-1e-12)/8+1/4-(z-1+1e-12)/1000)": "increasing",
     "z-z**2/2-1e-40*z**3": "increasing",
+    "z/2+(sqrt(1-z)-1)/4096": "increasing",
+    "z/2+1e-20*((1-z)**(1/pi)-1)": "",
     # holes
     "Piecewise((z, z<=0.3), (z, z>=0.3005))": "real on [0, 1]",
     "Piecewise((z, z<=0.3), (z, z>=0.300000001))": "",
@@ -111,8 +115,10 @@ def test_a_proof_says_how_each_condition_was_shown(text: str, methods: str) -> N
         f"Piecewise((z*{NESTED}, z<1), (1, True))",
         f"Piecewise((z*{NESTED}, z<sqrt(2)/2), (sqrt(2)/2, True))",
         f"Min(z*{NESTED}, 1/2)+z/2",
+        "Piecewise((sqrt(z)/2, z<=1/4), (z/2+1/8, True))",
+        "Piecewise((sin(z), sin(z)<1/3), (sin(z), True))",
     ],
 )
-def test_values_that_are_equal_but_written_in_two_ways_are_no_jump(text: str) -> None:
-    """sqrt(3 + 2 sqrt(2)) is 1 + sqrt(2)."""
+def test_values_and_slopes_that_are_equal_are_no_jump_and_no_kink(text: str) -> None:
+    """Written in two ways, since sqrt(3 + 2 sqrt(2)) is 1 + sqrt(2), or on the two sides of a point."""
     assert prove(read(text), 10)
