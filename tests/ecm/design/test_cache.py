@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -152,3 +153,13 @@ def test_without_the_variable_the_cache_is_that_of_the_user(monkeypatch: pytest.
     monkeypatch.setenv("ECM_CACHE", "")
     assert cache.cache_folder() is None
     assert cache.recall("key", dividers=3, outcomes=2) is None
+
+
+@pytest.mark.parametrize(("owner", "ours"), [(0, True), (1000, True), (1, False), (1001, False)])
+def test_files_of_the_user_and_of_the_administrator_are_ours(
+    owner: int, ours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The administrator is user 0."""
+    monkeypatch.setattr(cache.os, "getuid", lambda: 1000, raising=False)
+    file = SimpleNamespace(stat=lambda: SimpleNamespace(st_uid=owner))
+    assert cache._ours(file) == ours  # type: ignore[arg-type]
