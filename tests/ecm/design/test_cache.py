@@ -163,3 +163,23 @@ def test_files_of_the_user_and_of_the_administrator_are_ours(
     monkeypatch.setattr(cache.os, "getuid", lambda: 1000, raising=False)
     file = SimpleNamespace(stat=lambda: SimpleNamespace(st_uid=owner))
     assert cache._ours(file) == ours  # type: ignore[arg-type]
+
+
+def test_where_there_are_no_users_every_file_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows, where the cache folder is the user's."""
+    monkeypatch.delattr(cache.os, "getuid", raising=False)
+    assert cache._ours(Path("anything"))
+
+
+def test_an_entry_with_another_divider_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it has as many rows and dividers; the folder is made where there is none."""
+    monkeypatch.setenv("ECM_CACHE", str(folder / "of" / "its own"))
+    cache.remember("key", SMALL)
+    assert cache.recall("key", dividers=3, outcomes=2) == SMALL
+    (entry,) = (folder / "of" / "its own" / "designs").iterdir()
+    with np.load(entry) as file:
+        content = dict(file)
+    np.savez_compressed(entry, **content)
+    assert cache.recall("key", dividers=3, outcomes=2) == SMALL
+    np.savez_compressed(entry, **content | {"gaps": np.array([1, 4, 2])})
+    assert cache.recall("key", dividers=3, outcomes=2) is None
