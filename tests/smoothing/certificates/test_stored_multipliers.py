@@ -99,6 +99,24 @@ def test_a_multiplier_stays_within_what_64_bits_hold(scheme: Scheme, excess: int
             assert replay(aware, votes, levels, tally, {1: m}) == Fraction(1, 2)  # what the counts alone give
 
 
+def test_large_weights_have_small_multipliers() -> None:
+    """Four samples that weigh 10**11 each: what a feature gains times m must stay within 2**61, far below the scale."""
+    weight = 10**11
+    scheme = Scheme(Design.from_weights(ECM.l1(1), {4: weight}, q=4, budget=4 * weight), (3,), coupling="global")
+    votes, levels, tally = (
+        np.array([0, 0, 0, 1], np.uint8),
+        np.array([0, 2, 4]),
+        Tally((3 * weight, weight), 0, 4 * weight),
+    )
+    aware = VoteAware(scheme)
+    most = (1 << 61) // aware.items(levels, np.array([2, 2, 2, 0]) * weight).peak
+    assert most < aware.scale
+    replayed(aware, votes, levels, tally, {1: most})
+    for m in (most + 1, aware.scale):
+        with pytest.raises(VoteError, match="out of range"):
+            replay(aware, votes, levels, tally, {1: m})
+
+
 def test_where_features_cost_one_the_radius_ends_at_one() -> None:
     """A rival that can never win otherwise may still win where one of them is changed."""
     metric = ECM.grouped([ECM.lp("1/2", 2), ECM.from_expr("sign(z)")])

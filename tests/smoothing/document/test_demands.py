@@ -462,3 +462,18 @@ def test_a_pixel_is_priced_as_one_item(metric: ECM, seed: int) -> None:
         assert moves.evaluate(m, "pixels") == (priced, whole)
         assert least <= priced
         assert most <= whole
+
+
+def test_the_checker_says_what_it_has_shown_and_what_is_on_trust(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every rival has a line, and so has every bound on g that the checker cannot recompute."""
+    design = Design.from_rows(ECM.from_expr("Min(z, 1/3)"), [[1]], q=4, budget=6)
+    checker.check(*claimed(Scheme(design, (2,)), [0] * 6, [0, 4], "integer", classes=3))
+    lines = capsys.readouterr().out.splitlines()
+    trust = [line.removeprefix("on trust: ") for line in lines if line.startswith("on trust")]
+    assert trust[0].startswith("the votes were cast under the scheme with the fingerprint ")
+    assert trust[1:] == ["5 values of g = Min(z, 1/3)", "6 * g(2/4) >= 2", "6 * g(3/4) >= 2", "6 * g(4/4) >= 2"]
+    assert all(f"ok: class {rival} cannot win in the ball, by counts" in lines for rival in (1, 2))
+    checker.check(*claimed(Scheme.l1(2, shape=(2,), q=4), [0] * 8, [2, 2], "vote_aware"))
+    lines = capsys.readouterr().out.splitlines()
+    assert "ok: class 1 can gain 8 at most and never wins" in lines
+    assert sum(line.startswith("on trust") for line in lines) == 1
