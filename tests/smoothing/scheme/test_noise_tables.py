@@ -55,20 +55,17 @@ def test_both_forms_of_table_follow_the_definition(monkeypatch: pytest.MonkeyPat
 
 
 def test_rows_beyond_31_bits_are_found() -> None:
-    """40,000 offsets of one width at q = 65535 have rows that start beyond 2**31; bins agree with arithmetic."""
-    q, width = 65535, 40_000
-    scheme = Scheme(
-        Design.from_weights(ECM.l0(1), {width: 1}, q, width), (3,), coupling="independent", order="published"
-    )
-    noise = Noise(scheme)
-    samples = np.array([0, 7_000, 20_000, 39_999])
-    x = np.array([[0, 30_000, q], [39_999, 40_001, 12]])
-    gap = scheme.outcome(np.arange(3), samples[:, None]) + 1  # the first gap with a divider
-    assert gap.max() > 35_000
-    below = (x[:, None] - gap) // width * width + gap
-    lower, upper = noise.bounds(torch.from_numpy(x), samples)
-    assert np.array_equal(lower.numpy(), np.where(below >= 1, 2 * below - 1, 0))
-    assert np.array_equal(upper.numpy(), np.where(below + width <= q, 2 * (below + width) - 1, 2 * q))
+    """Of 32,768 offsets of one width at q = 65535 the last has a row that ends just beyond 2**31."""
+    q, width = 65535, 32_768
+    design = Design.from_weights(ECM.l0(1), {width: 1}, q, width + 5)
+    scheme = Scheme(design, (1,), coupling="independent", order="published")
+    outcome = np.array([0, 7_000, width - 2, width - 1, width, width + 4])
+    x = np.array([[0], [30_000], [width - 1], [width], [width + 3], [q]])
+    below = (x - outcome - 1) // width * width + outcome + 1  # the last gap with a divider that is not above the level
+    lower, upper = Noise(scheme).bounds(torch.from_numpy(x), (outcome - scheme.offsets[0]) % scheme.total)
+    shown = outcome < width
+    assert np.array_equal(lower[:, :, 0], np.where(shown & (below >= 1), 2 * below - 1, 0))
+    assert np.array_equal(upper[:, :, 0], np.where(shown & (below + width <= q), 2 * (below + width) - 1, 2 * q))
 
 
 def test_offsets_beyond_31_bits_are_added_exactly() -> None:
