@@ -108,8 +108,18 @@ def test_an_end_is_flat_only_if_that_is_known(monkeypatch: pytest.MonkeyPatch) -
         concave_piece(e, Piece(Point.of(Fraction(1, 3)), Point.of(1), e), Deadline(0.3))
 
 
-def test_a_cusp_between_two_concave_halves_is_not_overlooked() -> None:
-    """g'' < 0 on both sides of 1/2, where g is 0 and has no slope: no cell may end there."""
+@pytest.mark.parametrize(("left", "right"), [("0", "1"), ("1/4", "3/4"), ("1/3", "2/3")])
+def test_no_cell_ends_at_a_cusp(left: str, right: str) -> None:
+    """g'' < 0 on both sides of 1/2, where g is 0 and has no slope: cells that end there would say that g is concave."""
     e = read("(1-exp(-(z-1/2)**2))**(1/3)").expr
-    with precision(128), pytest.raises((NotAnECM, Undecided)):
-        concave_piece(e, Piece(Point.of(0), Point.of(1), e), Deadline(0.3))
+    with precision(128):
+        middle = concavity._split(e, Fraction(left), Fraction(right), (False, False))
+    assert Fraction(left) < middle < Fraction(right)
+    assert middle != Fraction(1, 2)
+
+
+def test_a_cell_without_a_point_that_has_a_slope_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No slope is known anywhere."""
+    monkeypatch.setattr(concavity, "derivative", lambda _: read("log(z-2)").expr)
+    with precision(128), pytest.raises(Undecided, match="no known slope"):
+        concavity._split(read("z").expr, Fraction(0), Fraction(1), (False, False))

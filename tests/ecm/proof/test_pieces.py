@@ -292,3 +292,13 @@ def test_a_root_of_moderate_size_is_exact() -> None:
         found = signs(e, Point.of(0), Point.of(1), Deadline(10))
         (root,) = [a for (_, a, s), (_, _, t) in pairwise(found) if s * t < 0]
         assert (root.value == Fraction(3, denominator)) == is_exact
+
+
+def test_a_root_that_may_be_an_irrational_end_is_left_open() -> None:
+    """exp(z) - exp(1/sqrt(2)) vanishes at 1/sqrt(2), or right beside it, as far as bounds can tell."""
+    end, e = Point.of(read("sqrt(2)/2").expr), read("exp(z)-exp(sqrt(2)/2)").expr
+    for left, right in ((end, Point.of(1)), (Point.of(0), end)):
+        with pytest.raises(Undecided, match="it is open whether"):
+            signs(e, left, right, Deadline(10))
+    assert [s for *_, s in signs(read("exp(z)-exp(3/4)").expr, end, Point.of(1), Deadline(10))] == [-1, 1]
+    assert [s for *_, s in signs(read("exp(z)-exp(2/3)").expr, Point.of(0), end, Deadline(10))] == [-1, 1]
