@@ -26,6 +26,7 @@ from zoo.experiments.declarations import Family, Panel
 from zoo.experiments.table import Cell
 from zoo.models import build_network
 from zoo.training import preset
+from zoo.training.card import MEAN
 from zoo.training.recipe import UNNAMED
 
 NAMES = {"paper": "paper's", "integer": "integer", "vote_aware": "vote-aware"}
@@ -176,12 +177,17 @@ def _mixed(experiments: dict[str, Found]) -> bool:
 def effort(run: Run) -> str:
     """Epochs and minutes of a training, those of the models that it began with first."""
     earlier = {one.weights: one for one in [*map(read_run, runs_in(RECORDS / "start")), *shipped()]}
-    epochs, seconds, one = [], 0.0, run
-    while one is not None:
-        epochs.insert(0, one.card["training"]["epochs"])
-        seconds += one.card["training"]["seconds_of_last_session"]
-        one = earlier.get(one.start["weights"]) if one.start else None
-    return f"{' + '.join(map(str, epochs))} epochs, {seconds / 60:.0f} minutes on one busy CPU core"
+    chain, wanted = [run], [run.start]
+    while wanted:
+        start = wanted.pop()
+        for weights in start["weights"].split(MEAN) if start else ():
+            if weights in earlier and earlier[weights] not in chain:
+                chain.append(earlier[weights])
+                wanted.append(earlier[weights].start)
+    epochs = [one.card["training"]["epochs"] for one in reversed(chain)]
+    seconds = sum(one.card["training"]["seconds_of_last_session"] for one in chain)
+    made = " + ".join(str(count) for count in epochs if count)
+    return f"{made} epochs, {seconds / 60:.0f} minutes on one busy CPU core"
 
 
 def _models(experiments: dict[str, Found]) -> str:

@@ -52,10 +52,8 @@ def check_names(dataset: str, model: str | None) -> None:
         raise ModelError(f"model {model!r} is unknown{_hint(model, MODEL_NAMES)}. Known: {', '.join(MODEL_NAMES)}")
 
 
-def check_start(start: str | None, model: str | None) -> None:
+def check_start(start: str, model: str | None) -> None:
     """Refuse a model to start from that does not exist, or that has another network, before torch is loaded."""
-    if start is None:
-        return
     network = read_card(find_model(start)).get("model", {}).get("name")
     if model is not None and spelled(model, MODEL_NAMES) != network:
         raise ModelError(

@@ -86,7 +86,8 @@ def reproduce(
         return
     if name is None:
         raise typer.BadParameter("Name an experiment, as in `ecm reproduce digits`, or use --list.")
-    check_start(start, None)
+    if start is not None:
+        check_start(start, None)
     announce(f"Reproducing {name} at the {scale.value} scale: {_time(scale, minutes, epochs)}.")
     from zoo.experiments import check
     from zoo.experiments import reproduce as run

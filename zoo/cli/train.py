@@ -43,8 +43,11 @@ def train(
         ),
     ] = None,
     start: Annotated[
-        str | None,
-        typer.Option(help="Model whose weights the training starts from.", show_default="random weights"),
+        list[str] | None,
+        typer.Option(
+            help="Model whose weights the training starts from; repeatable, then from the mean of their weights.",
+            show_default="random weights",
+        ),
     ] = None,
     preset: Annotated[
         str, typer.Option(help="standard (an hour of one core), fast (minutes) or paper (as published).")
@@ -87,10 +90,11 @@ def train(
     """
     changes = recipe_changes(preset, epochs, settings(setting))  # check everything possible before torch is loaded
     check_names(dataset, model)
-    check_start(start, model)
+    for one in start or ():
+        check_start(one, model)
     check_formulas(len(formulas), dataset)
     metric = declared(formulas, levels_of(dataset, data) if grid else None)
-    usual = model is None and start is None and not changes
+    usual = model is None and not start and not changes
     cost = training_cost(dataset, epochs, preset if usual else None)
     announce(f"Training for g = {', '.join(formulas)} on {dataset}: {cost}.")
     from zoo.training import train as run
@@ -100,7 +104,7 @@ def train(
         dataset,
         root=data,
         model=model,
-        start=start,
+        start=start or None,
         preset=preset,
         epochs=epochs,
         budget=budget,

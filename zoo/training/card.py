@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,13 +12,16 @@ from zoo.models import Model
 from zoo.training.samples import base_accuracy
 from zoo.training.state import Run
 
+MEAN = " + "  # between the models whose weights are averaged
+
 
 def opening_card(
-    name: str, network: dict[str, Any], data: Dataset, training: dict[str, Any], start: Model | None = None
+    name: str, network: dict[str, Any], data: Dataset, training: dict[str, Any], starts: Sequence[Model] = ()
 ) -> dict[str, Any]:
-    """Return the card before the run: network, data and settings, and the model whose weights are the first ones."""
-    if start is not None:
-        training = {**training, "start": {"name": start.name, "weights": start.card["weights"]}}
+    """Return the card before the run: network, data, settings, and the models whose mean weights are the first ones."""
+    if starts:
+        weights = MEAN.join(one.card["weights"] for one in starts)
+        training = {**training, "start": {"name": MEAN.join(one.name for one in starts), "weights": weights}}
     return {
         "name": name,
         "model": {**network, "classes": data.classes},

@@ -1,7 +1,10 @@
-"""Beginning a training with the weights of a finished model: other noise, other metric, even another representation."""
+"""Beginning a training with the weights of finished models: other noise, other metric, even another representation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import torch
 from torch import Tensor
 
 from smoothing.scheme import Scheme
@@ -9,7 +12,22 @@ from zoo.errors import TrainingError
 from zoo.models import Base, Model
 
 
-def take_weights(base: Base, start: Model) -> None:
+def take_weights(base: Base, starts: Sequence[Model]) -> None:
+    """Put the mean of the weights of all `starts` into `base` (Wortsman et al. 2022 call that a model soup).
+
+    The mean is a good network if they were trained from the same earlier weights. The statistics of batch norms have to
+    be estimated again for it.
+    """
+    states = []
+    for start in starts:
+        _take(base, start)
+        states.append({name: value.clone() for name, value in base.state_dict().items()})
+    for name, value in base.state_dict().items():
+        if value.is_floating_point():
+            value.copy_(torch.stack([state[name] for state in states]).mean(0))
+
+
+def _take(base: Base, start: Model) -> None:
     """Put the weights of `start`, its normalisation included, into `base`, which is of the same network.
 
     The first layer may read another representation: a kernel over the planes of the old one is summed over them and

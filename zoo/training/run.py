@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from zoo.training.samples import noise_statistics
 from zoo.training.scheme import Metric, declared_metric, make_scheme, run_name
 from zoo.training.state import Run, prepared_by_leader
 
+Start = Model | str | os.PathLike[str]
 Network = str | nn.Module | Callable[[int, int], nn.Module] | Any  # any estimator of scikit-learn's kind, for a table
 
 
@@ -46,7 +47,7 @@ def train(
     data: Any = "digits",
     *,
     model: Network | None = None,
-    start: Model | str | os.PathLike[str] | None = None,
+    start: Start | Sequence[Start] | None = None,
     preset: str = "standard",
     epochs: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -67,10 +68,12 @@ def train(
     or a factory `fn(in_channels, num_classes)`. `budget` is B, the number of votes per image; by default it is
     `ecm.default_budget`, or 1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) from whose
     weights the training starts, such as one for a smaller alpha; without `model` its network is used, and the learning
-    rate is half the preset's. With `pixel`, the channels of a pixel share their outcomes, for the sparse threat
-    (`g = sign(z)/alpha` then counts pixels). `preset` is "fast" (for a CPU) or "paper" (the published recipe), and
-    `epochs` are the passes over the training images, instead of the preset's. `changes` replace settings of the
-    preset's `Recipe`, such as `lr=0.1` or `objective="stability"`.
+    rate is half the preset's. With several models it starts from the mean of their weights, which is often better than
+    each of them if they have a common ancestor; `epochs=0, renew=True` keeps that mean as it is. With `pixel`, the
+    channels of a pixel share their outcomes, for the sparse threat (`g = sign(z)/alpha` then counts pixels). `preset`
+    is "fast" (for a CPU) or "paper" (the published recipe), and `epochs` are the passes over the training images,
+    instead of the preset's. `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
+    `objective="stability"`.
 
     For a `Table`, `metric` may also be formulas by column name, and `model` a scikit-learn classifier or its name: it
     is fitted on noisy rows, `copies` of each training row (see `fit_estimator`).
@@ -99,14 +102,15 @@ def train(
         scheme = make_scheme(metric, loaded, chosen, budget, pixel)
         folder = _folder(out, f"{run_name(loaded, scheme, preset)}-{type(estimator).__name__}")
         return train_estimator(estimator, loaded, scheme, folder, changes, resume=resume, seed=seed)
-    begun = start if isinstance(start, Model | None) else load(start)
+    given: Sequence[Start] = start if isinstance(start, list | tuple) else [] if start is None else [start]
+    begun = [one if isinstance(one, Model) else load(one) for one in given]
     changes = changes if epochs is None else {**changes, "epochs": epochs}
-    recipe = chosen.recipe_for(len(loaded.train), changes, started=begun is not None)
+    recipe = chosen.recipe_for(len(loaded.train), changes, started=bool(begun))
     scheme = make_scheme(metric, loaded, chosen, budget, pixel)
     folder = _folder(out, run_name(loaded, scheme, preset))
     with workers(device) as here, torch.random.fork_rng(enabled=True):
         recipe.require_even(here.world)
-        wanted = model or (begun and begun.card["model"]["name"]) or chosen.model
+        wanted = model or (begun and begun[0].card["model"]["name"]) or chosen.model
         name, network, shape = _first_network(wanted, scheme, loaded, seed)
         training = {"preset": preset, "seed": seed, **attrs.asdict(recipe)}
         card = opening_card(folder.name, {"name": name, "input_shape": shape}, loaded, training, begun)
@@ -117,7 +121,7 @@ def train(
         with prepared_by_leader(here, folder, resume):
             noise = Noise(scheme, here.device, NOISE_MEMORY)
             base = Base(network, *noise_statistics(noise, loaded.train, seed))
-            if begun is not None:
+            if begun:
                 take_weights(base, begun)
             run = Run(base, noise, loaded, recipe, seed, folder, here, identity, progress, checkpoint_seconds)
             began = time.time()

@@ -43,3 +43,15 @@ def test_renewed_norms_have_the_statistics_of_noisy_training_images(tmp_path: Pa
     assert error[1] < 0.02
     assert torch.equal(plain.base.network.head.weight, renewed.base.network.head.weight)
     assert not torch.equal(norms[0].running_var, norms[1].running_var)
+
+
+def test_a_training_starts_from_the_mean_of_several_models(tmp_path: Path) -> None:
+    """With two starts and no epochs the weights are the mean of theirs, and the card names both."""
+    first, second = _trained(tmp_path / "first"), _trained(tmp_path / "second", seed=1)
+    settings = {"model": Normed(), "epochs": 0, "budget": 16, "renew": True, "progress": False}
+    mean = zoo.train("z**0.5/2", "digits", start=[first, second], out=tmp_path / "mean", **settings)
+    parts = [model.base.network.head.weight for model in (first, second)]
+    assert not torch.equal(*parts)
+    torch.testing.assert_close(mean.base.network.head.weight, (parts[0] + parts[1]) / 2)
+    assert mean.card["training"]["start"]["name"] == "first + second"
+    assert mean.card["training"]["start"]["weights"] == f"{first.card['weights']} + {second.card['weights']}"
