@@ -133,3 +133,12 @@ def test_what_is_shown_is_stored_as_asked() -> None:
     assert noise.inputs(x, samples).is_contiguous()
     assert noise.paired(x, samples).is_contiguous()
     assert noise.paired(x, samples, True).is_contiguous(memory_format=torch.channels_last)
+
+
+def test_small_tables_are_kept_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four offsets and the row without dividers, five levels each: 25 entries are kept if they fit the limit."""
+    scheme = Scheme.l1(2, (1,), q=4)
+    for limit in (24, 25):
+        monkeypatch.setattr(_noise, "_LARGEST_TABLE", limit)
+        assert (Noise(scheme)._keys is None) == (limit == 25)
+    assert Noise(scheme).memory == 2**28
