@@ -103,7 +103,6 @@ class _Expansion:
             if shifted != e:
                 return self.walk(shifted)
         function, g = BY_CLASS[e.func], self.walk(e.args[0])
-        g = self.lifted(g) if g.v < 0 else g
         at, over = self.lowered(g, g.v)
         if function.above is not None and not over[0] > function.above:
             raise Undefined(f"{function.name} may be undefined beside the end")
@@ -166,6 +165,8 @@ def curvature_beside(e: Expr, a: Fraction, side: int, width: Fraction, flat: boo
     with precision(_BITS, x.terms):
         at, over = x.lowered(g, g.v)  # Taylor's theorem is used for g, g' and g'' in t, not for u
         last = at.prec - 1
+        if last < 3:  # a formula that is flat to a high order has used up its terms
+            raise Undefined("too few terms are left for the second derivative")
         terms = [at[k] * (k * (k - n)) for k in range(last)]
         terms.append(over[last] * (last * (last - 1)) - over[last] * ((n - 1) * last))
         if flat and n == 1:

@@ -201,9 +201,11 @@ def _kink(g: Expr, left: Piece, right: Piece, jumpy: bool) -> None:
         if left.expr == right.expr:
             return
         change = ball_of(derivative(right.expr), found) - ball_of(derivative(left.expr), found)
-        if not (change < 0 or change > 0):
+        if change < 0:
+            return
+        if not change > 0:
             raise Undecided(f"the slopes on the two sides of z = {point} are too close to compare")
-        rise = 1 if change > 0 else -1
+        rise = 1
     if rise > 0:
         refute_beside(g, around, width)
         raise Undecided(f"the slope rises at the kink z = {point}")

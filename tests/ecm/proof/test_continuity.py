@@ -52,12 +52,14 @@ def test_a_jump_at_a_root_is_not_accepted(text: str) -> None:
 
 
 def test_what_is_open_is_not_shown() -> None:
-    """A comparison that balls leave open, or a point that is no root."""
+    """A comparison that balls leave open, another value at the root, or a point that is no root."""
     with precision(128):
         parts = signs(read("sin(z)-1/3").expr, Point.of(0), Point.of(1), Deadline(10))
         root = next(right for _, right, _ in parts if right.root is not None)
         left, right = (Piece(Point.of(0), root, read(text).expr) for text in ("sin(z)", "1/3"))
         assert continuous_at(read("Piecewise((sin(z), sin(z)<1/3), (1/3, True))").expr, left, right)
         assert not continuous_at(read("Piecewise((sin(z), sin(z)**2<1/9), (1/3, True))").expr, left, right)
+        between = "Piecewise((sin(z), sin(z)<1/3), (1/2, sin(z)<=1/3), (1/3, True))"
+        assert not continuous_at(read(between).expr, left, right)
         exact = Piece(Point.of(0), Point.of(read("sqrt(2)/2").expr), left.expr)
         assert not continuous_at(read("sin(z)").expr, exact, exact)

@@ -16,6 +16,7 @@ REAL = [
     *("z+0*sqrt((z-1/7)**2)", "z*(sin(z)-2)/(sin(z)-2)", "z+0/(Min(sin(z)-1/3,0)-1)", "z+0*log(Min(sin(z)-1/3,0)+1)"),
     *("z+0/(Min(sin(z)-1/3,0)+1)", "z+0*log(Piecewise((1,z<=1/7),(z-1/7,True)))", "z+0*sqrt(Min(sin(z)-1/3,0)+1)"),
     *("Piecewise((0,z<=0),(z+0*log(z),True))", "z+0*log(Abs(z-1/7)+1)", "z+0/(Abs(z-1/7)+1)", "z+0/(-Abs(z-1/7)-1)"),
+    "z-(1/(3/2-z)-2/3)/9",
 ]
 CUT = {
     "z+0/(z-1/7)": "1/7",

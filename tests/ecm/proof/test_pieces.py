@@ -99,11 +99,16 @@ def test_an_isolated_root_is_enclosed_as_closely_as_is_asked() -> None:
 @given(st.fractions(0, 2, max_denominator=50), st.fractions(0, 1, max_denominator=50))
 def test_the_simplest_fraction_has_the_least_denominator(low: Fraction, width: Fraction) -> None:
     """By trying them all."""
-    assert simplest(low, low) == low
     found = simplest(low, low + width)
     tried = (Fraction(n, d) for d in range(1, 51) for n in range(3 * d + 1) if low <= Fraction(n, d) <= low + width)
     assert low <= found <= low + width
     assert found.denominator == next(tried).denominator
+
+
+@pytest.mark.parametrize("number", ["0", "1", "2", "1/3", "7/2"])
+def test_the_simplest_fraction_of_a_point_is_the_point(number: str) -> None:
+    """A whole number, too."""
+    assert simplest(Fraction(number), Fraction(number)) == Fraction(number)
 
 
 SMOOTH = [

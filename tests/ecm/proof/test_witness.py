@@ -26,6 +26,7 @@ def test_samples_hold_both_ends_and_come_close_to_them() -> None:
     assert SAMPLES[1] <= Fraction(1, 1 << 40)
     assert 1 - Fraction(1, 1 << 20) <= SAMPLES[-2]
     assert points("0", "1/4", "1/2", "3/4", "1") == COARSE
+    refute(read("z").expr, SAMPLES)
 
 
 @pytest.mark.parametrize(
