@@ -155,8 +155,9 @@ class Addition:
     def _screened(self, front: Front, point: Point, pool: Ints, price: Floats) -> Ints:
         """The moves that look best after all were tried on a few of their samples, best first."""
         moves = {int(k): self._move(front, k, point) for k in pool}
-        order = {k: self.random.permutation(change.samples) for k, change in moves.items()}
-        start = 0
+        turn = self.random.permutation(self.evaluation.scheme.samples)  # moves are compared on the same samples
+        order = {k: change.samples[np.argsort(turn[change.samples])] for k, change in moves.items()}
+        start, need = 0, self.evaluation.rule.need(point.logits, front.goal)
         for count in _TRIALS:
             some = {k: np.sort(order[k][start : start + count]) for k in pool.tolist()}
             tests = [attrs.evolve(moves[k], samples=samples) for k, samples in some.items()]
@@ -164,9 +165,12 @@ class Addition:
             for (k, samples), out in zip(some.items(), self.evaluation.at(point.levels, tests), strict=True):
                 self._learn(front, point, k, samples, out)
             rate = self._gains(front, point, pool) / price[pool]
-            pool, rate = pool[np.argsort(-rate, kind="stable")], -np.sort(-rate)
-            last = len(pool) if count == _TRIALS[-1] else max(_LEAST, len(pool) // 3)
-            pool = pool[:last][rate[:last] >= rate[0] - abs(rate[0]) / 2]
+            best = np.argsort(-rate, kind="stable")
+            good = rate >= rate[best[0]] - abs(rate[best[0]]) / 2
+            if count != _TRIALS[-1]:
+                good[best[max(_LEAST, len(pool) // 3) :]] = False
+            good |= self._gains(front, point, pool, hard=True) >= need  # what seems to be enough goes on
+            pool = pool[best][good[best]]
             start += count
         return pool
 
@@ -193,13 +197,14 @@ class Addition:
                 self._learn(front, point, k, change.samples, logits[where[k]])
             gain = self.evaluation.rule.value(point.logits, front.goal, change.samples, logits[where[k]], front.soft)
             rates[k] = gain / price[k]
-        best, made, after = max(rates.values()), [], point
+        best, after = max(rates.values()), point
+        made: list[Ints] = []
         for k in sorted(moves, key=lambda k: -rates[k]):
-            if best <= 0 or (apart and (rates[k] <= best / 2 or self._changed(after))):
+            if made and apart and (rates[k] <= best / 2 or self._changed(after)):
                 break
             after = self._after(after, moves[k], logits[where[k]])
             made.append(where[k])
-        if not made:
+        if best <= 0 and not self._changed(after):
             return None
         at = np.unique(np.concatenate(made))
         if bool(slopes.any()):

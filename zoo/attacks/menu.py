@@ -1,7 +1,8 @@
 """The moves an attack considers: an item (a feature, or a pixel with all its channels) and where to move it.
 
 Under a concave metric a touched sample costs about the same however far the feature moves, and a far move shows the
-base the largest change. So the targets are mostly the two ends 0 and q; a few nearer ones are cheap first steps.
+base the largest change. So the targets of large images are mostly the two ends 0 and q; a few nearer ones are cheap
+first steps. If there are few items and levels, all levels are targets.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _NEAR = (4, 16)  # moves by q/4 and q/16
 _MOST_CHANNELS = 3  # of a pixel whose channels are sent to 0 and q in all combinations
+_FEW = 256  # moves that are all considered, to every level
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -32,7 +34,7 @@ class Menu:
     >>> from smoothing import Scheme
     >>> menu = Menu(Scheme.l1(2, shape=(3,), q=4), np.array([0, 4, 2]))
     >>> menu.targets.tolist()
-    [[0, 0, 0], [4, 4, 4], [1, 4, 3], [0, 3, 1]]
+    [[0, 0, 0], [1, 1, 1], [2, 2, 2], [3, 3, 3], [4, 4, 4]]
     >>> menu.cost(np.array([4, 4, 2]))
     0.5
     """
@@ -63,10 +65,11 @@ class Menu:
     @cached_property
     def targets(self) -> Ints:
         """Whole images [targets, features]; a move gives an item its levels in one of them."""
-        x, q, channels = self.x, self.scheme.q, self.scheme.shape[0]
-        if self.pixels and channels <= _MOST_CHANNELS:
-            corners = np.array([*product((0, q), repeat=channels)])
-            return np.repeat(corners, self.scheme.sites, axis=1)
+        x, q, together = self.x, self.scheme.q, self.scheme.shape[0] if self.pixels else 1
+        few = (q + 1) ** together * len(self.items) <= _FEW
+        if few or (self.pixels and together <= _MOST_CHANNELS):
+            corners = np.array([*product(range(q + 1) if few else (0, q), repeat=together)])
+            return np.repeat(corners, self.scheme.features // together, axis=1)
         ends = [np.zeros_like(x), np.full_like(x, q)]
         for part in _NEAR:
             step = q // part

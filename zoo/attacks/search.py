@@ -131,14 +131,20 @@ class Search(Addition):
                 bad = middle
         return point
 
+    def _beside(self, item: int, items: list[int]) -> list[int]:
+        """Those of these items that are mostly shown in the same samples as one of them."""
+        shown = {other: self.evaluation.showing[self.menu.features(other)[0]] for other in items}
+        return [other for other in items if np.isin(shown[other], shown[item]).mean() > 0.5]
+
     def _improve(self, front: Front, point: Point, rounds: int) -> None:
-        """Take a few moves out, the weakest or any, and let addition put better ones in; keep what is nearer."""
+        """Take moves out (the weakest, any, or all that meet in some samples) and let addition put better ones in."""
         for _ in range(rounds):
             items = self._weakest(front, point)
             if not items:
                 return
             count = 1 + self.random.randint(1 + len(items) // 3)
-            out = items[:count] if self.random.rand() < 0.5 else self.random.choice(items, count, False).tolist()
+            any_ = self.random.choice(items, count, False).tolist()
+            out = (items[:count], any_, self._beside(any_[0], items))[self.random.randint(3)]
             twin = front.copy()
             found = self._add(twin, self._try(point, out, self.menu.x), banned=out)
             if self._changed(found):

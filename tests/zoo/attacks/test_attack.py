@@ -39,8 +39,7 @@ def test_against_exhaustive_search(kind: str, rule: Rule) -> None:
     assert sum(np.isfinite(row.nearest) for row in found) >= 3
     ratios = [row.found / row.nearest if np.isfinite(row.nearest) else 1.0 for row in found]
     assert np.median(ratios) <= 1.0001
-    # In the worst of these worlds 4 of 625 points have another class, at levels that are no target of any move.
-    assert np.mean(np.array(ratios) <= 1.25) >= 0.6
+    assert np.mean(np.array(ratios) <= 1.25) >= 0.7
 
 
 @pytest.mark.parametrize("kind", schemes())

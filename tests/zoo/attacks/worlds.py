@@ -71,15 +71,15 @@ class Sandwich(NamedTuple):
     found: float
 
 
-def sandwiches(kind: str, rule: Rule, seeds: int = 2, points: int = 4, budget: int = 40) -> Iterator[Sandwich]:
-    """Attack a few points of the worlds of a kind; what the attack reports is checked on the way."""
+def sandwiches(kind: str, rule: Rule, seeds: int = 2, points: int = 4, budget: int = 960) -> Iterator[Sandwich]:
+    """Attack a few points of the worlds of a kind with `budget` passes; what is reported is checked on the way."""
     scheme = schemes()[kind]
     for seed in range(seeds):
         world = World(scheme, seed, rule, classes=3 + (rule == "runoff"))
         evaluation = Evaluation(world.smoothed)
         for x in np.random.RandomState(seed).choice(len(world.points), points, replace=False).tolist():
             ball = world.ball(x)
-            best = Search(evaluation, world.points[x], ball.prediction, budget=budget * scheme.samples).run()
+            best = Search(evaluation, world.points[x], ball.prediction, budget=budget).run()
             if best is not None:
                 flat = best.levels.reshape(1, *scheme.shape)
                 assert world.smoothed.predict(flat)[0] != ball.prediction
