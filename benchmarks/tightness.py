@@ -30,7 +30,7 @@ from tests.zoo.attacks.worlds import Sandwich, sandwiches, schemes
 from zoo.attacks.evaluation import Change, Evaluation
 from zoo.attacks.front import SOFT
 from zoo.attacks.menu import Menu
-from zoo.attacks.rule import Ballots, Goal
+from zoo.attacks.rule import Ballots, Goal, Race
 from zoo.attacks.search import Search
 from zoo.certification import fitting_data, image_order
 
@@ -79,12 +79,19 @@ class Greedy:
         self.evaluation, self.menu, self.goal, self.logits = evaluation, Menu(evaluation.scheme, x), goal, logits
         self.classes, self.samples = evaluation.scheme.lattice().classes, samples
         self._soft = SOFT * float(np.sqrt(np.square(self._margins(logits)).mean()))
-        self._races = [race for race in goal.races if Ballots(logits, evaluation.weights).need(race) > 0]
         self.need = self._needed(logits)
 
+    @classmethod
+    def against(cls, evaluation: Evaluation, x: Ints, c: int, samples: int) -> Greedy:
+        """For the one race that a rival of class c must win in any case, and the rival whose logits are nearest."""
+        logits, duel = evaluation.everywhere(x), evaluation.classifier.rule == "runoff"
+        rivals = [k for k in range(logits.shape[1]) if k != c]
+        rival = max(rivals, key=lambda k: float((logits[:, k] - logits[:, c]).mean()))
+        against = (c,) if duel else tuple(k for k in range(logits.shape[1]) if k != rival)
+        return cls(evaluation, x, Goal((Race(c, rival, duel),), (rival,), against), logits, samples)
+
     def _needed(self, logits: Singles) -> int:
-        ballots = Ballots(logits, self.evaluation.weights)
-        return sum(ballots.need(race) for race in self._races)
+        return Ballots(logits, self.evaluation.weights).need(self.goal.races[0])
 
     def _margins(self, logits: Singles) -> Singles:
         found: Singles = self.goal.margins(torch.from_numpy(logits)).numpy()
@@ -148,10 +155,8 @@ def images(name: str, *, root: str | None, count: int, samples: int, moves: int,
         if not ball.radius or ball.everywhere:
             continue
         x, radius = levels.ravel(), float(ball.radius)
-        logits = evaluation.everywhere(x)
-        found = []
         if moves:
-            greedy = Greedy(evaluation, x, evaluation.rule.goals(logits, ball.prediction)[0], logits, samples)
+            greedy = Greedy.against(evaluation, x, ball.prediction, samples)
             curves = [list(greedy.steps(which, moves)) for which in range(greedy.classes)]
             rates = [[step.brings / step.cost for step in curve] for curve in curves]
             single, several = max(rate[0] for rate in rates), max(max(rate) for rate in rates)

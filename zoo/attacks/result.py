@@ -112,10 +112,23 @@ class Attack:
         return tuple(sorted(row.ratio for row in self.rows if row.ratio is not None))
 
     @property
+    def _every_ratio(self) -> list[float]:
+        """Of all images with a certificate; an image without a successful attack counts as infinite."""
+        certified = [row for row in self.rows if row.ball.radius and not row.ball.everywhere]
+        return [math.inf if row.ratio is None else row.ratio for row in certified]
+
+    @property
     def median_ratio(self) -> float | None:
         """The median over all images with a certificate; an image without a successful attack counts as infinite."""
-        certified = [row for row in self.rows if row.ball.radius and not row.ball.everywhere]
-        return median(math.inf if row.ratio is None else row.ratio for row in certified) if certified else None
+        return median(self._every_ratio) if self._every_ratio else None
+
+    @property
+    def ratio_quartiles(self) -> list[float | None]:
+        """The lower and the upper quartile over the same images; None if infinite."""
+        if not self._every_ratio:
+            return [None, None]
+        found = np.quantile(self._every_ratio, [0.25, 0.75], method="inverted_cdf").tolist()
+        return [value if math.isfinite(value) else None for value in found]
 
     def distance_of(self, row: Attacked) -> float:
         """The attack distance in `unit`, rounded up; inf where nothing was found."""
@@ -147,7 +160,7 @@ class Attack:
             "certified_images": sum(row.ball.exists for row in self.rows),
             "changed": sum(row.distance is not None for row in self.rows),
             "median_ratio": self.median_ratio,
-            "ratio_quartiles": [float(v) for v in np.quantile(ratios, [0.25, 0.5, 0.75])] if ratios else None,
+            "ratio_quartiles": self.ratio_quartiles,
             "least_ratio": ratios[0] if ratios else None,
             "mean_changed_features": float(np.mean([len(row.changes) for row in self.rows if row.changes] or [0])),
             "mean_passes": float(np.mean([row.passes for row in self.rows])) if self.rows else None,

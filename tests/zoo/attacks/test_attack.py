@@ -160,6 +160,17 @@ def test_what_is_reported_is_true(found: zoo.Attack) -> None:
         assert found.certified_accuracy(radius).correct <= found.accuracy(radius).correct
 
 
+def test_images_on_which_nothing_was_found_count_in_the_quartiles(found: zoo.Attack) -> None:
+    """Without half of the successes, the upper quartile is infinite: a weak attack does not look tight."""
+    low, high = found.ratio_quartiles
+    assert low is not None
+    assert high is not None
+    assert found.median_ratio is not None
+    assert low <= found.median_ratio <= high
+    rows = [attrs.evolve(row, distance=None) if k % 2 else row for k, row in enumerate(found.rows)]
+    assert attrs.evolve(found, rows=tuple(rows)).ratio_quartiles[1] is None
+
+
 def test_a_stopped_attack_goes_on(found: zoo.Attack, tmp_path: Path) -> None:
     """A run killed in the middle of a row, then continued, ends with the rows of one that was not; a larger limit
     continues a smaller one."""
