@@ -104,7 +104,7 @@ def train(
         dataset,
         root=data,
         model=model,
-        start=start or None,
+        start=[*start] if start else None,
         preset=preset,
         epochs=epochs,
         budget=budget,

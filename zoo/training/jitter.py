@@ -17,5 +17,5 @@ def jittered(images: Tensor, share: float, q: int, draws: Tensor) -> Tensor:
     """
     factor, offset = (share * (2 * draws.to(images.device) - 1) + torch.tensor([1.0, 0.0], device=images.device)).T
     middle = q / 2
-    levels = (images - middle) * factor[:, None, None, None] + (middle + middle * offset[:, None, None, None])
+    levels: Tensor = (images - middle) * factor[:, None, None, None] + (middle + middle * offset[:, None, None, None])
     return levels.round_().clamp_(0, q).to(images.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def train(
     data: Any = "digits",
     *,
     model: Network | None = None,
-    start: Start | Sequence[Start] | None = None,
+    start: Start | list[Start] | None = None,
     preset: str = "standard",
     epochs: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -102,7 +102,7 @@ def train(
         scheme = make_scheme(metric, loaded, chosen, budget, pixel)
         folder = _folder(out, f"{run_name(loaded, scheme, preset)}-{type(estimator).__name__}")
         return train_estimator(estimator, loaded, scheme, folder, changes, resume=resume, seed=seed)
-    given: Sequence[Start] = start if isinstance(start, list | tuple) else [] if start is None else [start]
+    given = start if isinstance(start, list) else [] if start is None else [start]
     begun = [one if isinstance(one, Model) else load(one) for one in given]
     changes = changes if epochs is None else {**changes, "epochs": epochs}
     recipe = chosen.recipe_for(len(loaded.train), changes, started=bool(begun))

@@ -12,7 +12,7 @@ import pytest
 
 from ecm import ECMError
 from smoothing import Packing, Record, Scheme, record_logits
-from zoo import CertifyError, certify, compare, load, read_certification, report
+from zoo import CertifyError, certify, compare, read_certification, report
 from zoo.certification.certification import ALL_METHODS, METHODS, Certification
 from zoo.certification.table import COLUMNS, OLDER, Table
 from zoo.folder import TABLE, VOTES
