@@ -117,6 +117,11 @@ def apply(name: str, x: Expr) -> Expr:
             number, rest = term.as_coeff_Mul()
             if isinstance(rest, sp.log):
                 _refuse_huge_power(rest.args[0], number)
+    if name in ("sin", "cos") and free(x) and abs(constant_ball(x)) > arb(2) ** MAX_BITS:
+        raise ExpressionError(  # sympy would compute as many digits of pi as x has
+            f"{name}({brief(x)}): the angle is a constant beyond 2**{MAX_BITS}, whose {name} is out of reach; write a "
+            "smaller one"
+        )
     return _checked(FUNCTIONS[name].sympy(x))
 
 

@@ -231,3 +231,15 @@ PINNED = {
     "0.5*sqrt(z)+sign(z)/8": "sign(z)/8 + z**(1/2)/2",
     "2*z-z**2": "2*z - z**2",
 }
+
+
+@pytest.mark.parametrize("text", ["sin(exp((1e-9)**-1))*z/20", "exp(sin(exp(1e9))*z) - 1", "z*sin(-exp(100000))"])
+def test_a_constant_angle_beyond_reach_is_refused_at_once(text: str) -> None:
+    """The sine of a huge constant is refused when the formula is read: to compute it takes all its digits of pi."""
+    with pytest.raises(ExpressionError, match=r"the angle is a constant beyond 2\*\*60000"):
+        Profile.from_expr(text)
+
+
+def test_a_large_constant_angle_within_reach_is_computed() -> None:
+    """A sine of many thousand bits is an ordinary number."""
+    assert 1 / 9 <= float(Profile.from_expr("(2 + sin(exp(10000)))*z/9").number(1, 1)) <= 3 / 9
