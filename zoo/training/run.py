@@ -68,12 +68,12 @@ def train(
     or a factory `fn(in_channels, num_classes)`. `budget` is B, the number of votes per image; by default it is
     `ecm.default_budget`, or 1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) from whose
     weights the training starts, such as one for a smaller alpha; without `model` its network is used, and the learning
-    rate is half the preset's. With several models it starts from the mean of their weights, which is often better than
-    each of them if they have a common ancestor; `epochs=0, renew=True` keeps that mean as it is. With `pixel`, the
+    rate is half the preset's. With a list of models it starts from the mean of their weights, which is often better
+    than each of them if they have a common ancestor; `epochs=0, renew=True` keeps that mean as it is. With `pixel`, the
     channels of a pixel share their outcomes, for the sparse threat (`g = sign(z)/alpha` then counts pixels). `preset`
-    is "fast" (for a CPU) or "paper" (the published recipe), and `epochs` are the passes over the training images,
-    instead of the preset's. `changes` replace settings of the preset's `Recipe`, such as `lr=0.1` or
-    `objective="stability"`.
+    is "standard" (an hour of one core), "fast" (minutes) or "paper" (the published recipe), and `epochs` are the passes
+    over the training images, instead of the preset's. `changes` replace settings of the preset's `Recipe`, such as
+    `lr=0.1` or `objective="stability"`.
 
     For a `Table`, `metric` may also be formulas by column name, and `model` a scikit-learn classifier or its name: it
     is fitted on noisy rows, `copies` of each training row (see `fit_estimator`).
