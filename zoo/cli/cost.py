@@ -61,6 +61,11 @@ def check_start(start: str, model: str | None) -> None:
         )
 
 
+def check_teacher(teacher: str) -> None:
+    """Refuse a teacher that does not exist before torch is loaded."""
+    read_card(find_model(teacher))
+
+
 def levels_of(dataset: str, root: Path | None) -> int:
     """Return q of a data set, without loading it if it is known by name."""
     known = known_size(dataset)

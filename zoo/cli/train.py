@@ -14,6 +14,7 @@ from zoo.cli.cost import (
     check_formulas,
     check_names,
     check_start,
+    check_teacher,
     levels_of,
     recipe_changes,
     training_cost,
@@ -37,8 +38,8 @@ def train(
     model: Annotated[
         str | None,
         typer.Option(
-            help="small_cnn, medium_cnn, wide_resnet40_2, resnet18, resnet50 or mlp; for a table any classifier of "
-            "scikit-learn.",
+            help="small_cnn, medium_cnn, deep_cnn, wide_resnet40_2, resnet18, resnet50 or mlp; for a table any "
+            "classifier of scikit-learn.",
             show_default="a fast one for the data",
         ),
     ] = None,
@@ -47,6 +48,13 @@ def train(
         typer.Option(
             help="Model whose weights the training starts from; repeatable, then from the mean of their weights.",
             show_default="random weights",
+        ),
+    ] = None,
+    teacher: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Finished model whose answers are learned with the labels; repeatable, then the mean answer.",
+            show_default="none",
         ),
     ] = None,
     preset: Annotated[
@@ -92,9 +100,11 @@ def train(
     check_names(dataset, model)
     for one in start or ():
         check_start(one, model)
+    for one in teacher or ():
+        check_teacher(one)
     check_formulas(len(formulas), dataset)
     metric = declared(formulas, levels_of(dataset, data) if grid else None)
-    usual = model is None and not start and not changes
+    usual = model is None and not start and not teacher and not changes
     cost = training_cost(dataset, epochs, preset if usual else None)
     announce(f"Training for g = {', '.join(formulas)} on {dataset}: {cost}.")
     from zoo.training import train as run
@@ -105,6 +115,7 @@ def train(
         root=data,
         model=model,
         start=[*start] if start else None,
+        teacher=[*teacher] if teacher else None,
         preset=preset,
         epochs=epochs,
         budget=budget,

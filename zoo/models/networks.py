@@ -31,6 +31,10 @@ def _medium_cnn(shape: Shape, classes: int) -> nn.Module:
     return SmallCNN(shape, classes, widths=(64, 160, 256))
 
 
+def _deep_cnn(shape: Shape, classes: int) -> nn.Module:
+    return SmallCNN(shape, classes, widths=(48, 128, 160), depths=(1, 2, 2))
+
+
 def _wide_resnet40_2(shape: Shape, classes: int) -> nn.Module:
     return WideResNet(shape[0], classes)
 
@@ -59,6 +63,7 @@ def _mlp(shape: Shape, classes: int) -> nn.Module:
 MODELS: dict[str, Callable[[Shape, int], nn.Module]] = {
     "small_cnn": _small_cnn,
     "medium_cnn": _medium_cnn,
+    "deep_cnn": _deep_cnn,
     "wide_resnet40_2": _wide_resnet40_2,
     "resnet18": _resnet("resnet18"),
     "resnet50": _resnet("resnet50"),

@@ -1,4 +1,4 @@
-"""A small residual network that makes sense on a CPU: half a million parameters, most work at low resolution."""
+"""Residual networks that make sense on a CPU: few parameters, most work at low resolution."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from torch import Tensor, nn
 
 
 class SmallCNN(nn.Module):
-    """A patchifying stem, three residual stages of 3x3 convolutions, average pooling and one linear layer.
+    """A patchifying stem, residual stages of 3x3 convolutions, average pooling and one linear layer.
 
+    `widths` are the channels of the stages, `depths` the blocks in each (one, unless they are given).
     `stride` of the stem: 1 below 16 pixels, 2 below 64, then 4 and 8, so that stage 1 works at about 8..28 pixels.
     """
 
     fast_copy = True  # `forward` reads its input and its own tensors alone, see smoothing/votes/inference.py
 
-    def __init__(self, input_shape: tuple[int, ...], classes: int, widths: tuple[int, ...] = (32, 96, 160)) -> None:
+    def __init__(
+        self,
+        input_shape: tuple[int, ...],
+        classes: int,
+        widths: tuple[int, ...] = (32, 96, 160),
+        depths: tuple[int, ...] | None = None,
+    ) -> None:
         super().__init__()
         channels, height = input_shape[0], input_shape[-1]
         stride = 1 if height < 16 else 2 if height < 64 else 4 if height < 160 else 8
         side = max(3, 2 * stride)
         self.stem = nn.Conv2d(channels, widths[0], side, stride, padding=(side - stride + 1) // 2, bias=False)
-        stages: list[nn.Module] = []
-        for k, width in enumerate(widths):
-            stages.append(Block(widths[max(0, k - 1)], width, 1 if k == 0 else 2))
-        self.stages = nn.Sequential(*stages)
+        blocks: list[nn.Module] = []
+        for k, (width, depth) in enumerate(zip(widths, depths or [1] * len(widths), strict=True)):
+            blocks.append(Block(widths[max(0, k - 1)], width, 1 if k == 0 else 2))
+            blocks.extend(Block(width, width, 1) for _ in range(depth - 1))
+        self.stages = nn.Sequential(*blocks)
         self.norm = nn.BatchNorm2d(widths[-1])
         self.head = nn.Linear(widths[-1], classes)
 

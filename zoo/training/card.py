@@ -12,16 +12,26 @@ from zoo.models import Model
 from zoo.training.samples import base_accuracy
 from zoo.training.state import Run
 
-MEAN = " + "  # between the models whose weights are averaged
+MEAN = " + "  # between the models whose weights, or answers, are averaged
 
 
 def opening_card(
-    name: str, network: dict[str, Any], data: Dataset, training: dict[str, Any], starts: Sequence[Model] = ()
+    name: str,
+    network: dict[str, Any],
+    data: Dataset,
+    training: dict[str, Any],
+    *,
+    starts: Sequence[Model] = (),
+    teachers: Sequence[Model] = (),
 ) -> dict[str, Any]:
-    """Return the card before the run: network, data, settings, and the models whose mean weights are the first ones."""
-    if starts:
-        weights = MEAN.join(one.card["weights"] for one in starts)
-        training = {**training, "start": {"name": MEAN.join(one.name for one in starts), "weights": weights}}
+    """Return the card before the run: network, data, settings, the models whose mean weights are the first ones, and
+    those whose answers are learned."""
+    for role, models in (("start", starts), ("teacher", teachers)):
+        if models:
+            names, weights = (
+                MEAN.join(one) for one in zip(*((m.name, m.card["weights"]) for m in models), strict=True)
+            )
+            training = {**training, role: {"name": names, "weights": weights}}
     return {
         "name": name,
         "model": {**network, "classes": data.classes},

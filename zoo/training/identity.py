@@ -36,10 +36,11 @@ class Identity:
     def of(cls, scheme: Scheme, card: Mapping[str, Any]) -> Identity:
         """Return the identity of the run whose card begins like this.
 
-        A run without a start says so: in the folder of a run that had one it is another run.
+        A run without a start or a teacher says so: in the folder of a run that had one it is another run.
         """
-        no_start = {"start": {"name": None, "weights": None}} if "preset" in card["training"] else {}
-        return cls(scheme.fingerprint, card["model"], card["data"], {**no_start, **card["training"]})
+        nobody = {"name": None, "weights": None}
+        without = {"start": nobody, "teacher": nobody} if "preset" in card["training"] else {}
+        return cls(scheme.fingerprint, card["model"], card["data"], {**without, **card["training"]})
 
     def require(self, folder: Path, found: Mapping[str, Any]) -> None:
         """Raise CheckpointError where `found`, a card or the facts of a checkpoint in the folder, is of another run."""

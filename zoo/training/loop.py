@@ -19,6 +19,7 @@ from zoo.training.objectives import OBJECTIVES
 from zoo.training.optimizer import Average, learning_rate, make_optimizer
 from zoo.training.samples import base_accuracy, draw_samples
 from zoo.training.state import Run, diverged, restore, save, stop_signal
+from zoo.training.teachers import surprise
 
 LIVE_IMAGES = 2000  # test images on which the base accuracy is watched during a run
 
@@ -37,6 +38,7 @@ def fit(run: Run) -> None:
     optimizer, average = make_optimizer(base, recipe), Average(base, recipe.ema)
     step, sums = restore(run, optimizer, average)
     network = nn.parallel.DistributedDataParallel(base) if here.world > 1 else base
+    teachers = None if run.teachers is None else run.teachers.to(device=here.device, memory_format=layout)  # type: ignore[call-overload]
     cast = torch.autocast(here.device.type, torch.bfloat16, enabled=recipe.bf16 and bf16_pays(here.device))
     saved = time.monotonic()
     journal = Journal(run.folder if here.leads else None, run.data.name, steps, step, run.progress)
@@ -59,8 +61,12 @@ def fit(run: Run) -> None:
                 target = labels[indices.to(here.device)]
                 with cast:
                     logits = network(shown)
-                logits = logits.float().unflatten(0, (objective.draws, -1))
+                    told = None if teachers is None else teachers(shown)
+                answers = logits.float()
+                logits = answers.unflatten(0, (objective.draws, -1))
                 loss = objective.loss(logits, target, recipe.label_smoothing)
+                if told is not None:
+                    loss = torch.lerp(loss, surprise(answers, told), recipe.teaching)
                 for group in optimizer.param_groups:
                     group["lr"] = learning_rate(recipe, step, steps)
                 optimizer.zero_grad(set_to_none=True)

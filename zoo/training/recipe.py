@@ -13,7 +13,7 @@ from zoo.names import OBJECTIVE_NAMES, default_model
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
 # Settings that were added later, with the one value that they had before: what a card means that does not name them.
-UNNAMED = {"shift": True, "jitter": 0.0, "renew": False, "optimizer": "sgd", "half": False}
+UNNAMED = {"shift": True, "jitter": 0.0, "teaching": 0.7, "renew": False, "optimizer": "sgd", "half": False}
 PRESETS = ("standard", "fast", "paper")
 LARGE = 10_000  # training images from which a recipe makes fewer passes, with larger batches
 
@@ -42,6 +42,9 @@ class Recipe:
     nesterov: bool = True
     weight_decay: float = 5e-4  # a step, times the learning rate; not for norms and biases
     label_smoothing: float = 0.0  # share of the target given to all classes alike
+    teaching: float = (
+        0.7  # share of the loss that compares with the teachers, if there are any; the rest is the labels'
+    )
     ema: float = 0.995  # decay a step of the averaged weights, which are the ones kept; 0 keeps the last weights
     renew: bool = False  # estimate batch norms again for the averaged weights: for a large ema and rates that stay high
     shift: bool = True  # move images by a few pixels, where the data set says that this keeps the class
@@ -68,6 +71,7 @@ class Recipe:
             "momentum": (0, 1),
             "weight_decay": (0, 1),
             "label_smoothing": (0, 1),
+            "teaching": (0, 1),
             "ema": (0, 1),
             "jitter": (0, 1),
             "clip": (0, float("inf")),

@@ -37,6 +37,7 @@ from zoo.training.recipe import preset as find_preset
 from zoo.training.samples import noise_statistics
 from zoo.training.scheme import Metric, declared_metric, make_scheme, run_name
 from zoo.training.state import Run, prepared_by_leader
+from zoo.training.teachers import Teachers, require_readers
 
 Start = Model | str | os.PathLike[str]
 Network = str | nn.Module | Callable[[int, int], nn.Module] | Any  # any estimator of scikit-learn's kind, for a table
@@ -48,6 +49,7 @@ def train(
     *,
     model: Network | None = None,
     start: Start | list[Start] | None = None,
+    teacher: Start | list[Start] | None = None,
     preset: str = "standard",
     epochs: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -69,7 +71,9 @@ def train(
     `ecm.default_budget`, or 1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) from whose
     weights the training starts, such as one for a smaller alpha; without `model` its network is used, and the learning
     rate is half the preset's. With a list of models it starts from the mean of their weights, which is often better
-    than each of them if they have a common ancestor; `epochs=0, renew=True` keeps that mean as it is. With `pixel`, the
+    than each of them if they have a common ancestor; `epochs=0, renew=True` keeps that mean as it is. `teacher` is a
+    finished model, or a list of them, whose mean answer to each noisy image is learned together with the label: that
+    halves the epochs, and the network can become better than its teachers. With `pixel`, the
     channels of a pixel share their outcomes, for the sparse threat (`g = sign(z)/alpha` then counts pixels). `preset`
     is "standard" (an hour of one core), "fast" (minutes) or "paper" (the published recipe), and `epochs` are the passes
     over the training images, instead of the preset's. `changes` replace settings of the preset's `Recipe`, such as
@@ -97,13 +101,12 @@ def train(
     chosen = find_preset(preset, len(loaded.train), loaded.shape)
     metric = declared_metric(metric, loaded)
     if (estimator := find_estimator(model, loaded)) is not None:
-        if start is not None or epochs is not None:
-            raise SettingError(f"{type(estimator).__name__} is fitted at once: leave out start and epochs")
+        if not start is teacher is epochs is None:
+            raise SettingError(f"{type(estimator).__name__} is fitted at once: leave out start, teacher and epochs")
         scheme = make_scheme(metric, loaded, chosen, budget, pixel)
         folder = _folder(out, f"{run_name(loaded, scheme, preset)}-{type(estimator).__name__}")
         return train_estimator(estimator, loaded, scheme, folder, changes, resume=resume, seed=seed)
-    given = start if isinstance(start, list) else [] if start is None else [start]
-    begun = [one if isinstance(one, Model) else load(one) for one in given]
+    begun, taught = _models(start), _models(teacher)
     changes = changes if epochs is None else {**changes, "epochs": epochs}
     recipe = chosen.recipe_for(len(loaded.train), changes, started=bool(begun))
     scheme = make_scheme(metric, loaded, chosen, budget, pixel)
@@ -113,7 +116,9 @@ def train(
         wanted = model or (begun and begun[0].card["model"]["name"]) or chosen.model
         name, network, shape = _first_network(wanted, scheme, loaded, seed)
         training = {"preset": preset, "seed": seed, **attrs.asdict(recipe)}
-        card = opening_card(folder.name, {"name": name, "input_shape": shape}, loaded, training, begun)
+        card = opening_card(
+            folder.name, {"name": name, "input_shape": shape}, loaded, training, starts=begun, teachers=taught
+        )
         identity = Identity.of(scheme, card)
         if resume and (folder / CARD).exists():
             identity.require(folder, read_card(folder))
@@ -121,14 +126,21 @@ def train(
         with prepared_by_leader(here, folder, resume):
             noise = Noise(scheme, here.device, NOISE_MEMORY)
             base = Base(network, *noise_statistics(noise, loaded.train, seed))
+            require_readers(taught, base, loaded.classes)
             if begun:
                 take_weights(base, begun)
-            run = Run(base, noise, loaded, recipe, seed, folder, here, identity, progress, checkpoint_seconds)
+            teachers = Teachers(taught) if taught else None
+            run = Run(base, noise, loaded, recipe, seed, folder, here, identity, teachers, progress, checkpoint_seconds)
             began = time.time()
             fit(run)
             if recipe.half:
                 round_to_half(base)
             return _kept(run, card, time.time() - began)
+
+
+def _models(given: Start | list[Start] | None) -> list[Model]:
+    every = given if isinstance(given, list) else [] if given is None else [given]
+    return [one if isinstance(one, Model) else load(one) for one in every]
 
 
 def _folder(out: str | os.PathLike[str] | None, usual: str) -> Path:

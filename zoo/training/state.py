@@ -26,6 +26,7 @@ from zoo.models import Base
 from zoo.training.identity import REPLACE, Identity
 from zoo.training.optimizer import Average
 from zoo.training.recipe import Recipe
+from zoo.training.teachers import Teachers
 
 
 @attrs.frozen
@@ -40,6 +41,7 @@ class Run:
     folder: Path
     workers: Workers
     identity: Identity
+    teachers: Teachers | None = None
     progress: bool = True
     checkpoint_seconds: float = 60.0
 
