@@ -58,7 +58,8 @@ def train(
         ),
     ] = None,
     preset: Annotated[
-        str, typer.Option(help="standard (an hour of one core), fast (minutes) or paper (as published).")
+        str,
+        typer.Option(help="standard (an hour of one core), strong (a night), fast (minutes) or paper (as published)."),
     ] = "standard",
     epochs: Annotated[
         int | None, typer.Option(min=0, help="Passes over the training images.", show_default="preset's")

@@ -14,7 +14,7 @@ Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
 # Settings that were added later, with the one value that they had before: what a card means that does not name them.
 UNNAMED = {"shift": True, "jitter": 0.0, "teaching": 0.7, "renew": False, "optimizer": "sgd", "half": False}
-PRESETS = ("standard", "fast", "paper")
+PRESETS = ("standard", "strong", "fast", "paper")
 LARGE = 10_000  # training images from which a recipe makes fewer passes, with larger batches
 
 
@@ -119,6 +119,7 @@ class Preset:
     kind: Literal["aperiodic", "periodic"]
     coupling: Literal["spread", "independent"]
     order: Literal["graded", "interleaved", "published"]
+    teachers: int = 0  # networks that are trained first, by `standard` with other seeds, unless teachers are given
 
     def usual(self, started: bool) -> Recipe:
         """Return the recipe; at half the learning rate if the run starts with the weights of a finished model."""
@@ -135,17 +136,23 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
 
     `standard` is the default: what an hour of one CPU core gives on CIFAR-10. `fast` gives a first model in minutes.
     Both have an aperiodic design of about 128 alpha outcomes in a spread coupling; they differ for large sets of small
-    images, where `standard` has a wider network and twice as many epochs.
+    images, where `standard` has a wider network and twice as many epochs. `strong` takes several hours: it trains two
+    networks by `standard`, and then one that learns their mean answers together with the labels.
     `paper` is the recipe of Levine & Feizi (2022) for CIFAR-10 (and ResNet-50 for large images): B = 1000 alpha
     periodic outcomes in the published order, 120 epochs, cosine; add objective="stability" for its second half.
 
     >>> [preset(name, 50_000, (3, 32, 32)).recipe.epochs for name in PRESETS]
-    [48, 24, 120]
+    [48, 24, 24, 120]
     >>> preset("standard", 1438, (1, 8, 8)) == preset("fast", 1438, (1, 8, 8))
     True
     >>> preset("paper", 50_000, (3, 32, 32)).model
     'wide_resnet40_2'
     """
+    if name == "strong":
+        usual = preset("standard", images, shape)
+        wide = usual.model == "medium_cnn"
+        recipe = attrs.evolve(usual.recipe, epochs=24) if wide else usual.recipe
+        return attrs.evolve(usual, recipe=recipe, model="deep_cnn" if wide else usual.model, teachers=2)
     if name in ("standard", "fast"):
         wide = name == "standard" and images >= LARGE and len(shape) == 3 and 16 <= shape[-1] < 64
         epochs = max(48 if wide else 24, min(150, 240_000 // max(1, images)))

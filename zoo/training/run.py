@@ -73,11 +73,11 @@ def train(
     rate is half the preset's. With a list of models it starts from the mean of their weights, which is often better
     than each of them if they have a common ancestor; `epochs=0, renew=True` keeps that mean as it is. `teacher` is a
     finished model, or a list of them, whose mean answer to each noisy image is learned together with the label: that
-    halves the epochs, and the network can become better than its teachers. With `pixel`, the
-    channels of a pixel share their outcomes, for the sparse threat (`g = sign(z)/alpha` then counts pixels). `preset`
-    is "standard" (an hour of one core), "fast" (minutes) or "paper" (the published recipe), and `epochs` are the passes
-    over the training images, instead of the preset's. `changes` replace settings of the preset's `Recipe`, such as
-    `lr=0.1` or `objective="stability"`.
+    halves the epochs, and the network can become better than its teachers. With `pixel`, the channels of a pixel share
+    their outcomes, for the sparse threat (`g = sign(z)/alpha` then counts pixels). `preset` is "standard" (an hour of
+    one core), "strong" (a night: two standard models first, as teachers), "fast" (minutes) or "paper" (the published
+    recipe), and `epochs` are the passes over the training images, instead of the preset's. `changes` replace settings
+    of the preset's `Recipe`, such as `lr=0.1` or `objective="stability"`.
 
     For a `Table`, `metric` may also be formulas by column name, and `model` a scikit-learn classifier or its name: it
     is fitted on noisy rows, `copies` of each training row (see `fit_estimator`).
@@ -106,11 +106,26 @@ def train(
         scheme = make_scheme(metric, loaded, chosen, budget, pixel)
         folder = _folder(out, f"{run_name(loaded, scheme, preset)}-{type(estimator).__name__}")
         return train_estimator(estimator, loaded, scheme, folder, changes, resume=resume, seed=seed)
-    begun, taught = _models(start), _models(teacher)
+    begun = _models(start)
     changes = changes if epochs is None else {**changes, "epochs": epochs}
     recipe = chosen.recipe_for(len(loaded.train), changes, started=bool(begun))
     scheme = make_scheme(metric, loaded, chosen, budget, pixel)
     folder = _folder(out, run_name(loaded, scheme, preset))
+    taught = _models(teacher) or [
+        train(
+            scheme,
+            loaded,
+            model=model,
+            start=start,
+            out=folder / f"teacher-{k}",
+            resume=resume,
+            device=device,
+            seed=seed + k,
+            progress=progress,
+            checkpoint_seconds=checkpoint_seconds,
+        )
+        for k in range(1, 1 + chosen.teachers)
+    ]
     with workers(device) as here, torch.random.fork_rng(enabled=True):
         recipe.require_even(here.world)
         wanted = model or (begun and begun[0].card["model"]["name"]) or chosen.model
