@@ -145,12 +145,13 @@ def _models(runs: list[Run]) -> str:
     rows = []
     for run in runs:
         training, result = run.card["training"], run.certification
-        start = run.start and run.start["name"]
+        roles = (("from", run.start), ("taught by", run.teacher))
+        before = "".join(f", {role} `{model['name']}`" for role, model in roles if model)
         rows.append(
             [
                 f"`{run.name}`",
                 f"{run.card['model']['name']}, {parameters(run.card) / 1e6:.2f} M",
-                f"{training['objective']}, {effort(run)}" + (f", from `{start}`" if start else ""),
+                f"{training['objective']}, {effort(run)}{before}",
                 str(result.scheme.samples),
                 with_interval(run.trained.base),
                 with_interval(result.smoothed_accuracy),

@@ -175,19 +175,20 @@ def _mixed(experiments: dict[str, Found]) -> bool:
 
 
 def effort(run: Run) -> str:
-    """Epochs and minutes of a training, those of the models that it began with first."""
+    """Epochs and minutes of a training, after those of the models that it began with and of all teachers."""
     earlier = {one.weights: one for one in [*map(read_run, runs_in(RECORDS / "start")), *shipped()]}
-    chain, wanted = [run], [run.start]
+    chain, wanted = [run], [run.start, run.teacher]
     while wanted:
-        start = wanted.pop()
-        for weights in start["weights"].split(MEAN) if start else ():
+        used = wanted.pop()
+        for weights in used["weights"].split(MEAN) if used else ():
             if weights in earlier and earlier[weights] not in chain:
                 chain.append(earlier[weights])
-                wanted.append(earlier[weights].start)
+                wanted += [earlier[weights].start, earlier[weights].teacher]
     epochs = [one.card["training"]["epochs"] for one in reversed(chain)]
     seconds = sum(one.card["training"]["seconds_of_last_session"] for one in chain)
     made = " + ".join(str(count) for count in epochs if count)
-    return f"{made} epochs, {seconds / 60:.0f} minutes on one busy CPU core"
+    every = ", all teachers counted" if any(one.teacher for one in chain) else ""
+    return f"{made} epochs, {seconds / 60:.0f} minutes on one busy CPU core{every}"
 
 
 def _models(experiments: dict[str, Found]) -> str:

@@ -82,6 +82,12 @@ class Run:
         found: dict[str, str] | None = self.card["training"].get("start")
         return found
 
+    @property
+    def teacher(self) -> dict[str, str] | None:
+        """Name and sha256 of the models whose answers were learned."""
+        found: dict[str, str] | None = self.card["training"].get("teacher")
+        return found
+
 
 @cache
 def read_run(folder: Path) -> Run:

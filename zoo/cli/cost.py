@@ -93,7 +93,7 @@ def _hint(name: str, known: tuple[str, ...]) -> str:
 
 def training_cost(dataset: str, epochs: int | None, preset: str | None) -> str:
     """Return how long a training by this preset will take: an epoch takes as long as it did for a packaged model of the
-    same data and network. None is for a training with changes, which no model tells about."""
+    same data and network, with or without teachers. None is for a training with changes, which no model tells about."""
     from zoo.training import preset as find_preset
 
     name = spelled(dataset, DATASET_NAMES)
@@ -102,11 +102,14 @@ def training_cost(dataset: str, epochs: int | None, preset: str | None) -> str:
             card = read_card(folder)
             training, data = card["training"], card["data"]
             chosen = find_preset(str(preset), _IMAGES.get(name, 50_000), tuple(data["shape"]))
-            if data["name"] == name and card["model"]["name"] == chosen.model:
+            alike = card["model"]["name"] == chosen.model and ("teacher" in training) == (chosen.teachers > 0)
+            if data["name"] == name and alike:
                 passes = chosen.recipe.epochs if epochs is None else epochs
                 each = training["seconds_of_last_session"] / training["epochs"]
+                before = f", after {chosen.teachers} teachers" if chosen.teachers else ""
                 return (
-                    f"about {duration(each * passes)} on one CPU core ({passes} epochs, at the speed of {folder.name})"
+                    f"about {duration(each * passes)} on one CPU core ({passes} epochs, at the speed of "
+                    f"{folder.name}){before}"
                 )
     return "the remaining time is shown after the first steps"
 
