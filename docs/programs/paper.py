@@ -46,6 +46,7 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
         "models": _models(experiments),
         "gap": _gap(experiments),
         "verdicts": _verdicts(experiments),
+        "spread": _spread(find(records / "spread")),
         "experiments": [_experiment(one) for one in experiments.values()],
         "gains": [gain_table(power, runs) for power, runs in groups.items()],
         "growth": growth_table(groups),
@@ -265,6 +266,21 @@ def _verdicts(experiments: dict[str, Found]) -> str:
         "most (points)",
     ]
     return table(head, rows) if rows else ""
+
+
+def _spread(experiments: dict[str, Found]) -> dict[str, str]:
+    """The orderings once more, from models under the default coupling; {} without such models."""
+    runs = _runs(experiments, MAIN)
+    if not runs:
+        return {}
+    return {
+        "answers": _answers(experiments),
+        "verdicts": _verdicts(experiments),
+        "runs": str(len(runs)),
+        "images": _numbers(run.certification.images for run in runs),
+        "epochs": _numbers(run.card["training"]["epochs"] for run in _own(runs)),
+        "starts": listed(dict.fromkeys(f"`{run.start['name']}`" for run in _own(runs) if run.start)),
+    }
 
 
 def _claims(panel: Panel, verdicts: list[Verdict]) -> str:

@@ -101,7 +101,7 @@ def train(
     chosen = find_preset(preset, len(loaded.train), loaded.shape)
     metric = declared_metric(metric, loaded)
     if (estimator := find_estimator(model, loaded)) is not None:
-        if not start is teacher is epochs is None:
+        if not (start is None and teacher is None and epochs is None):
             raise SettingError(f"{type(estimator).__name__} is fitted at once: leave out start, teacher and epochs")
         scheme = make_scheme(metric, loaded, chosen, budget, pixel)
         folder = _folder(out, f"{run_name(loaded, scheme, preset)}-{type(estimator).__name__}")
