@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from zoo.experiments import Reproduction, reproduce
     from zoo.models import MODELS, Listing, Listings, Model, fit_estimator, list_models, load
     from zoo.reports import Comparison, Statement, compare, leaderboard, report, statements
-    from zoo.training import Recipe, train
+    from zoo.training import Recipe, ensemble, train
 
 _LAZY = {
     "Accuracy": "certification",
@@ -67,6 +67,7 @@ _LAZY = {
     "certified_curve": "certification",
     "certify": "certification",
     "compare": "reports",
+    "ensemble": "training",
     "export": "certification",
     "fit_estimator": "models",
     "leaderboard": "reports",
@@ -109,6 +110,7 @@ __all__ = [
     "certified_curve",
     "certify",
     "compare",
+    "ensemble",
     "export",
     "fit_estimator",
     "leaderboard",

@@ -15,10 +15,12 @@ from smoothing import Record
 from zoo.errors import CheckpointError, ModelError
 from zoo.files import load_tensors
 from zoo.folder import CARD, SCHEME, VOTES
+from zoo.models.ensemble import ENSEMBLE, build_ensemble
 from zoo.models.estimator import EstimatorBase
 from zoo.models.hub_card import config_text, readme_text
 from zoo.models.networks import MODELS, Base, build_network
 from zoo.models.places import AGAIN, find_model, read_card, weights_path
+from zoo.models.precision import expanded
 from zoo.models.storage import file_sha256, read_scheme
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ def load_as(
 
 def _checked(kind: type[Model], folder: Path, card: dict[str, Any], base: nn.Module | None) -> Model:
     made = card["model"]["name"]
-    if base is None and made not in MODELS and card["model"].get("kind") != "scikit-learn":
+    if base is None and made not in (*MODELS, ENSEMBLE) and card["model"].get("kind") != "scikit-learn":
         raise ModelError(
             f"{folder}: its network {made!r} is not one of the package ({', '.join(MODELS)}); pass the module itself, "
             f"as in zoo.load({str(folder)!r}, base={made}(...)): code is never loaded from a folder"
@@ -97,7 +99,10 @@ def read_as(kind: type[Model], path: Path, network: nn.Module | None = None) -> 
     made = card["model"]
     if made.get("kind") == "scikit-learn":
         return kind(path, EstimatorBase.from_archive(tensors["archive"], made["classes"]).eval(), scheme, card)
-    if network is None:
+    tensors = expanded(tensors)
+    if network is None and made["name"] == ENSEMBLE:
+        network = build_ensemble(made)
+    elif network is None:
         _, network = build_network(made["name"], tuple(made["input_shape"]), made["classes"])
     base = Base(network, tensors["mean"], tensors["std"])
     if tensors["mean"].dtype != torch.float32:  # a model that was saved in another precision keeps it

@@ -1,14 +1,17 @@
-"""Weights in half precision on the disk, where nothing is lost by it."""
+"""Weights in few bits on the disk, where nothing is lost by it; computations stay in float32."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+STEPS = 127  # of a row, on either side of 0, in eight bits
+SCALE = ".scale"  # after the name of a tensor in eight bits: the size of one step in each row
+
 
 @torch.no_grad()
 def round_to_half(network: nn.Module) -> None:
-    """Round every matrix and kernel to the nearest float16 number, in place; computations stay in float32.
+    """Round every matrix and kernel to the nearest float16 number, in place.
 
     A tensor with a value beyond the range of float16 is left as it is, and so are biases, norms and statistics.
     """
@@ -18,19 +21,64 @@ def round_to_half(network: nn.Module) -> None:
             parameter.copy_(rounded)
 
 
-def compact(network: nn.Module) -> dict[str, Tensor]:
-    """Return the state of a network, with a matrix or kernel as float16 if each of its values is a float16 number.
+@torch.no_grad()
+def round_to_bytes(network: nn.Module) -> None:
+    """Round every matrix and kernel, in place, to whole multiples -127..127 of one step per row (output).
 
-    Loading gives the same values. Statistics stay as they are: their type says in which precision a model computes.
+    The step has eight significant bits and is at most 1/127 of the largest value, so that multiples of it are exact.
+    """
+    for parameter in network.parameters():
+        if parameter.ndim > 1:
+            rows = parameter.float().flatten(1)
+            step = (rows.abs().amax(1) / STEPS).view(torch.int32).bitwise_and(-(2**16)).view(torch.float32)[:, None]
+            whole = torch.nan_to_num(rows / step).round().clamp(-STEPS, STEPS)
+            parameter.copy_((whole * step).view_as(parameter))
+
+
+def compact(network: nn.Module) -> dict[str, Tensor]:
+    """Return the state of a network, a matrix or kernel in eight bits or as float16 if it loses nothing by that.
+
+    `expanded` gives the same values again. Statistics stay as they are: their type says in which precision a model
+    computes.
 
     >>> network = nn.Linear(2, 2)
-    >>> _ = network.weight.data.fill_(0.25), network.bias.data.fill_(0.25)
-    >>> [str(tensor.dtype) for tensor in compact(network).values()]
-    ['torch.float16', 'torch.float32']
+    >>> _ = network.weight.data.copy_(torch.tensor([[0.25, 0.125], [1.5, 2.0]])), network.bias.data.fill_(0.25)
+    >>> [(name, str(tensor.dtype)) for name, tensor in compact(network).items()]
+    [('weight', 'torch.float16'), ('bias', 'torch.float32')]
+    >>> round_to_bytes(network)
+    >>> [(name, str(tensor.dtype)) for name, tensor in compact(network).items()]
+    [('weight', 'torch.int8'), ('weight.scale', 'torch.float32'), ('bias', 'torch.float32')]
     """
-    weights = {name for name, parameter in network.named_parameters() if _halves(parameter)}
-    return {name: tensor.half() if name in weights else tensor for name, tensor in network.state_dict().items()}
+    weights = {name for name, value in network.named_parameters() if value.ndim > 1 and value.dtype == torch.float32}
+    state: dict[str, Tensor] = {}
+    for name, tensor in network.state_dict().items():
+        state[name] = tensor
+        if name in weights:
+            step = tensor.flatten(1).abs().amax(1) / STEPS
+            whole = torch.nan_to_num(tensor.flatten(1) / step[:, None]).round().view_as(tensor)
+            if torch.equal(_multiples(whole, step), tensor):
+                state |= {name: whole.to(torch.int8), name + SCALE: step}
+            elif torch.equal(tensor.half().float(), tensor):
+                state[name] = tensor.half()
+    return state
 
 
-def _halves(tensor: Tensor) -> bool:
-    return tensor.dtype == torch.float32 and tensor.ndim > 1 and bool((tensor.half().float() == tensor).all())
+def expanded(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return what `compact` was given: tensors in eight bits as float32; all others as they are.
+
+    >>> network = nn.Linear(3, 2)
+    >>> round_to_bytes(network)
+    >>> torch.equal(expanded(compact(network))["weight"], network.weight)
+    True
+    """
+    steps = {name.removesuffix(SCALE): value for name, value in state.items() if name.endswith(SCALE)}
+    steps = {name: value for name, value in steps.items() if name in state and state[name].dtype == torch.int8}
+    return {
+        name: _multiples(value.float(), steps[name]) if name in steps else value
+        for name, value in state.items()
+        if name.removesuffix(SCALE) not in steps or name in steps
+    }
+
+
+def _multiples(whole: Tensor, step: Tensor) -> Tensor:
+    return (whole.flatten(1) * step[:, None]).view_as(whole)

@@ -18,7 +18,7 @@ from zoo.folder import CARD, CONFIG, OLD_WEIGHTS, README, SCHEME, WEIGHTS
 from zoo.models.card import describe
 from zoo.models.hub_card import config_text, readme_text
 from zoo.models.places import AGAIN, FORMAT, read_card, weights_path
-from zoo.models.precision import compact
+from zoo.models.precision import compact, expanded
 
 if TYPE_CHECKING:
     from zoo.models.model import Model
@@ -36,8 +36,9 @@ def require_unchanged(model: Model) -> None:
 def is_unchanged(model: Model) -> bool:
     """Return whether the network in memory has the weights, and the precision, that the model's folder holds."""
     saved, _ = load_tensors(weights_path(model.path), advice=f"restore it, or {AGAIN}")
+    saved = expanded(saved)
     now = {name: value.cpu() for name, value in model.base.state_dict().items()}
-    types = {name: (now[name].dtype, value.dtype) for name, value in compact(model.base).items()}
+    types = {name: (now[name].dtype, value.dtype) for name, value in expanded(compact(model.base)).items()}
     return (
         saved.keys() == now.keys()
         and all(

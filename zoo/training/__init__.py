@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING
 from ecm.lazy import lazy
 
 if TYPE_CHECKING:
+    from zoo.training.ensemble import ensemble
     from zoo.training.loop import bf16_pays
     from zoo.training.objectives import OBJECTIVES
     from zoo.training.optimizer import Average, make_optimizer
     from zoo.training.recipe import Preset, Recipe, preset
     from zoo.training.run import train
 
-__all__ = ["OBJECTIVES", "Average", "Preset", "Recipe", "bf16_pays", "make_optimizer", "preset", "train"]
+__all__ = ["OBJECTIVES", "Average", "Preset", "Recipe", "bf16_pays", "ensemble", "make_optimizer", "preset", "train"]
 
 __getattr__ = lazy(
     __name__,
     {
+        "ensemble": "ensemble",
         "loop": "bf16_pays",
         "objectives": "OBJECTIVES",
         "optimizer": "Average make_optimizer",

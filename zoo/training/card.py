@@ -23,10 +23,11 @@ def opening_card(
     *,
     starts: Sequence[Model] = (),
     teachers: Sequence[Model] = (),
+    members: Sequence[Model] = (),
 ) -> dict[str, Any]:
     """Return the card before the run: network, data, settings, the models whose mean weights are the first ones, and
-    those whose answers are learned."""
-    for role, models in (("start", starts), ("teacher", teachers)):
+    those whose answers are learned, or averaged."""
+    for role, models in (("start", starts), ("teacher", teachers), ("members", members)):
         if models:
             names, weights = (
                 MEAN.join(one) for one in zip(*((m.name, m.card["weights"]) for m in models), strict=True)

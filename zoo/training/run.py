@@ -130,6 +130,7 @@ def train(
         recipe.require_even(here.world)
         wanted = model or (begun and begun[0].card["model"]["name"]) or chosen.model
         name, network, shape = _first_network(wanted, scheme, loaded, seed)
+        require_readers(taught, shape, loaded.classes)
         training = {"preset": preset, "seed": seed, **attrs.asdict(recipe)}
         card = opening_card(
             folder.name, {"name": name, "input_shape": shape}, loaded, training, starts=begun, teachers=taught
@@ -141,7 +142,6 @@ def train(
         with prepared_by_leader(here, folder, resume):
             noise = Noise(scheme, here.device, NOISE_MEMORY)
             base = Base(network, *noise_statistics(noise, loaded.train, seed))
-            require_readers(taught, base, loaded.classes)
             if begun:
                 take_weights(base, begun)
             teachers = Teachers(taught) if taught else None

@@ -14,14 +14,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.errors import TrainingError
-from zoo.models import Base, Model
+from zoo.models import Model
 
 
-def require_readers(teachers: Sequence[Model], base: Base, classes: int) -> None:
-    """Raise TrainingError for a teacher that cannot read what is shown to `base`, or that knows other classes."""
+def require_readers(teachers: Sequence[Model], shape: Sequence[int], classes: int) -> None:
+    """Raise TrainingError for a teacher that reads inputs of another shape than this, or that knows other classes."""
     for teacher in teachers:
-        mean = getattr(teacher.base, "mean", None)
-        if not isinstance(mean, Tensor) or mean.shape != base.mean.shape or teacher.classes != classes:
+        if list(teacher.card["model"]["input_shape"]) != list(shape) or teacher.classes != classes:
             raise TrainingError(
                 f"teacher = {teacher.name}: it reads other inputs or knows other classes; teachers are models for the "
                 "same data and representation, best of all for the same metric"
