@@ -17,6 +17,7 @@ from zoo.cli import (
     compare,
     demo,
     derive,
+    ensemble,
     export,
     lab,
     leaderboard,
@@ -158,6 +159,7 @@ _command()(derive.derive)
 _command()(allocate.allocate)
 _command()(verify.verify)
 _command()(train.train)
+_command()(ensemble.ensemble)
 _command()(certify.certify)
 _command()(attack.attack)
 _command()(export.export)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,8 +43,8 @@ class Ensemble(nn.Module):
 
 
 def join(bases: Sequence[nn.Module]) -> Base:
-    """Return one base classifier that answers with the mean of these; each of them normalises for itself."""
-    return Base(Ensemble(bases), torch.tensor(0.0), torch.tensor(1.0))
+    """Return one base classifier that answers with the mean of copies of these; each of them normalises for itself."""
+    return Base(Ensemble([copy.deepcopy(base) for base in bases]), torch.tensor(0.0), torch.tensor(1.0))
 
 
 def build_ensemble(made: dict[str, Any]) -> nn.Module:
@@ -52,5 +53,6 @@ def build_ensemble(made: dict[str, Any]) -> nn.Module:
     if unknown or not made["members"]:
         raise ModelError(f"an ensemble of {made['members']!r}: its members must be networks of the package")
     shape, classes = tuple(made["input_shape"]), made["classes"]
-    place = torch.zeros(shape[0], *[1] * (len(shape) - 1))
-    return Ensemble([Base(build_network(name, shape, classes)[1], place, place + 1) for name in made["members"]])
+    axes = (shape[0], *[1] * (len(shape) - 1))
+    networks = (build_network(name, shape, classes)[1] for name in made["members"])
+    return Ensemble([Base(network, torch.zeros(axes), torch.ones(axes)) for network in networks])

@@ -30,9 +30,9 @@ def round_to_bytes(network: nn.Module) -> None:
     for parameter in network.parameters():
         if parameter.ndim > 1:
             rows = parameter.float().flatten(1)
-            step = (rows.abs().amax(1) / STEPS).view(torch.int32).bitwise_and(-(2**16)).view(torch.float32)[:, None]
-            whole = torch.nan_to_num(rows / step).round().clamp(-STEPS, STEPS)
-            parameter.copy_((whole * step).view_as(parameter))
+            step = _short(rows.abs().amax(1) / STEPS)
+            whole = torch.nan_to_num(rows / step[:, None]).round().clamp(-STEPS, STEPS)
+            parameter.copy_(_multiples(whole, step).view_as(parameter))
 
 
 def compact(network: nn.Module) -> dict[str, Tensor]:
@@ -56,7 +56,7 @@ def compact(network: nn.Module) -> dict[str, Tensor]:
         if name in weights:
             step = tensor.flatten(1).abs().amax(1) / STEPS
             whole = torch.nan_to_num(tensor.flatten(1) / step[:, None]).round().view_as(tensor)
-            if torch.equal(_multiples(whole, step), tensor):
+            if torch.equal(_short(step), step) and torch.equal(_multiples(whole, step), tensor):
                 state |= {name: whole.to(torch.int8), name + SCALE: step}
             elif torch.equal(tensor.half().float(), tensor):
                 state[name] = tensor.half()
@@ -78,6 +78,11 @@ def expanded(state: dict[str, Tensor]) -> dict[str, Tensor]:
         for name, value in state.items()
         if name.removesuffix(SCALE) not in steps or name in steps
     }
+
+
+def _short(step: Tensor) -> Tensor:
+    """The numbers without their last 16 bits."""
+    return step.view(torch.int32).bitwise_and(-(2**16)).view(torch.float32)
 
 
 def _multiples(whole: Tensor, step: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ecm.lazy import lazy
 
 if TYPE_CHECKING:
-    from zoo.training.ensemble import ensemble
+    from zoo.training.joining import ensemble
     from zoo.training.loop import bf16_pays
     from zoo.training.objectives import OBJECTIVES
     from zoo.training.optimizer import Average, make_optimizer
@@ -17,7 +17,7 @@ __all__ = ["OBJECTIVES", "Average", "Preset", "Recipe", "bf16_pays", "ensemble",
 __getattr__ = lazy(
     __name__,
     {
-        "ensemble": "ensemble",
+        "joining": "ensemble",
         "loop": "bf16_pays",
         "objectives": "OBJECTIVES",
         "optimizer": "Average make_optimizer",

@@ -10,8 +10,8 @@ from torch import nn
 
 import zoo
 from zoo.errors import ModelError
-from zoo.models import Base, require_unchanged, round_to_half
-from zoo.models.precision import compact
+from zoo.models import Base, require_unchanged, round_to_bytes, round_to_half
+from zoo.models.precision import compact, expanded
 
 
 def test_a_rounded_model_is_kept_in_half_the_space_and_read_back_exactly(tmp_path: Path) -> None:
@@ -58,3 +58,31 @@ def test_what_float16_cannot_hold_stays() -> None:
     types = {name: tensor.dtype for name, tensor in compact(network).items()}
     assert types["0.weight"] == torch.float16
     assert {types["1.weight"], types["0.bias"]} == {torch.float32}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_eight_bits_are_exact_and_near(seed: int) -> None:
+    """Rounding to bytes moves a weight by at most 1/127 of the row's largest one, is done once and for
+    all, and is read back bit by bit; rows of zeros and single weights are no exception."""
+    torch.manual_seed(seed)
+    network = nn.Sequential(nn.Conv2d(3, 5, 3), nn.Linear(4, 1, bias=False), nn.Linear(2, 3))
+    with torch.no_grad():
+        network[0].weight[2] = 0
+        network[2].weight *= 10.0 ** torch.randint(-20, 20, (3, 1))
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    round_to_bytes(network)
+    once = {name: value.clone() for name, value in network.state_dict().items()}
+    round_to_bytes(network)
+    kept = compact(network)
+    assert {kept[name].dtype for name in ("0.weight", "1.weight", "2.weight")} == {torch.int8}
+    read = expanded(kept)
+    for name, value in network.state_dict().items():
+        assert torch.equal(value, once[name])
+        assert torch.equal(value, read[name])
+        if value.ndim > 1:
+            largest = before[name].flatten(1).abs().amax(1)
+            moved = (value - before[name]).flatten(1).abs().amax(1)
+            assert bool((moved <= largest / 127).all())
+        else:
+            assert torch.equal(value, before[name])
+    assert read.keys() == before.keys()
