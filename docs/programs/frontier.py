@@ -145,13 +145,13 @@ def _models(runs: list[Run]) -> str:
     rows = []
     for run in runs:
         training, result = run.card["training"], run.certification
-        roles = (("from", run.start), ("taught by", run.teacher))
-        before = "".join(f", {role} `{model['name']}`" for role, model in roles if model)
+        words = {"start": "from", "teacher": "taught by", "members": "mean logits of"}
+        before = "".join(f", {words[role]} `{models['name']}`" for role, models in run.before.items())
         rows.append(
             [
                 f"`{run.name}`",
-                f"{run.card['model']['name']}, {parameters(run.card) / 1e6:.2f} M",
-                f"{training['objective']}, {effort(run)}{before}",
+                f"{run.network}, {parameters(run.card) / 1e6:.2f} M",
+                f"{training.get('objective', 'ensemble')}, {effort(run)}{before}",
                 str(result.scheme.samples),
                 with_interval(run.trained.base),
                 with_interval(result.smoothed_accuracy),

@@ -60,7 +60,8 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
 def parameters(card: dict[str, Any]) -> int:
     """How many the network of a card has."""
     made = card["model"]
-    return _parameters(made["name"], tuple(made["input_shape"]), made["classes"])
+    names = made.get("members", [made["name"]])
+    return sum(_parameters(name, tuple(made["input_shape"]), made["classes"]) for name in names)
 
 
 @cache
@@ -178,17 +179,16 @@ def _mixed(experiments: dict[str, Found]) -> bool:
 def effort(run: Run) -> str:
     """Epochs and minutes of a training, after those of the models that it began with and of all teachers."""
     earlier = {one.weights: one for one in [*map(read_run, runs_in(RECORDS / "start")), *shipped()]}
-    chain, wanted = [run], [run.start, run.teacher]
+    chain, wanted = [run], [*run.before.values()]
     while wanted:
-        used = wanted.pop()
-        for weights in used["weights"].split(MEAN) if used else ():
+        for weights in wanted.pop()["weights"].split(MEAN):
             if weights in earlier and earlier[weights] not in chain:
                 chain.append(earlier[weights])
-                wanted += [earlier[weights].start, earlier[weights].teacher]
-    epochs = [one.card["training"]["epochs"] for one in reversed(chain)]
-    seconds = sum(one.card["training"]["seconds_of_last_session"] for one in chain)
+                wanted += earlier[weights].before.values()
+    epochs = [one.card["training"].get("epochs", 0) for one in reversed(chain)]
+    seconds = sum(one.card["training"].get("seconds_of_last_session", 0) for one in chain)
     made = " + ".join(str(count) for count in epochs if count)
-    every = ", all teachers counted" if any(one.teacher for one in chain) else ""
+    every = ", all teachers counted" if any("teacher" in one.before for one in chain) else ""
     return f"{made} epochs, {seconds / 60:.0f} minutes on one busy CPU core{every}"
 
 

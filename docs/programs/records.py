@@ -79,14 +79,20 @@ class Run:
     @property
     def start(self) -> dict[str, str] | None:
         """Name and sha256 of the weights that the training began with."""
-        found: dict[str, str] | None = self.card["training"].get("start")
-        return found
+        return self.before.get("start")
 
     @property
-    def teacher(self) -> dict[str, str] | None:
-        """Name and sha256 of the models whose answers were learned."""
-        found: dict[str, str] | None = self.card["training"].get("teacher")
-        return found
+    def before(self) -> dict[str, dict[str, str]]:
+        """The finished models that were used, as names and sha256 of weights: what a training began with, what taught
+        it, or the members of an ensemble."""
+        training = self.card["training"]
+        return {role: training[role] for role in ("start", "teacher", "members") if role in training}
+
+    @property
+    def network(self) -> str:
+        """The name of the network, or those of all members of an ensemble."""
+        made = self.card["model"]
+        return " and ".join(made["members"]) if "members" in made else str(made["name"])
 
 
 @cache

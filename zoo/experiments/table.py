@@ -178,7 +178,7 @@ def read_trained(folder: Path) -> Trained:
     card = read_card(folder)
     base = card["accuracy"]["base"]
     accuracy = Accuracy(round(base["value"] * base["images"]), base["images"])
-    return Trained(read_certification(folder), accuracy, card["training"]["epochs"])
+    return Trained(read_certification(folder), accuracy, card["training"].get("epochs", 0))
 
 
 def collect(experiment: Experiment, scale: Scale, folder: Path) -> Reproduction:
