@@ -269,7 +269,8 @@ def _verdicts(experiments: dict[str, Found]) -> str:
 
 
 def _spread(experiments: dict[str, Found]) -> dict[str, str]:
-    """The orderings once more, from models under the default coupling; {} without such models."""
+    """The orderings once more, from experiments that are complete under the default coupling; {} without any."""
+    experiments = {name: one for name, one in experiments.items() if not one.missing}
     runs = _runs(experiments, MAIN)
     if not runs:
         return {}
