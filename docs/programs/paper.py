@@ -186,10 +186,16 @@ def effort(run: Run) -> str:
                 chain.append(earlier[weights])
                 wanted += earlier[weights].before.values()
     epochs = [one.card["training"].get("epochs", 0) for one in reversed(chain)]
-    seconds = sum(one.card["training"].get("seconds_of_last_session", 0) for one in chain)
+    seconds = sum(_seconds(one) for one in chain)
     made = " + ".join(str(count) for count in epochs if count)
     every = ", all teachers counted" if any("teacher" in one.before for one in chain) else ""
     return f"{made} epochs, {seconds / 60:.0f} minutes on one busy CPU core{every}"
+
+
+def _seconds(run: Run) -> float:
+    """What a training took: of all sessions where the record says so, else of the last one."""
+    training = run.card["training"]
+    return float(training.get("seconds_of_all_sessions", training.get("seconds_of_last_session", 0)))
 
 
 def _models(experiments: dict[str, Found]) -> str:
