@@ -33,7 +33,7 @@ def ensemble(
     The votes of an image then agree more often, so that it is certified at larger radii; a vote costs as much as all
     members together. The models must be for the same data and metric, and of networks of the package. The scheme is
     that of the first one. Weights are rounded to eight bits, which keeps the file small. `data` (by default the data of
-    the first model, in the folder `root`) and `seed` are for the base accuracy in the card.
+    the first model, in the folder `root`), `device` (as in `train`) and `seed` are for the base accuracy in the card.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
