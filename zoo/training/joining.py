@@ -13,6 +13,7 @@ from smoothing.scheme import Noise
 from zoo.data import load_data
 from zoo.distributed import choose_device
 from zoo.errors import ModelError
+from zoo.folder import CARD
 from zoo.models import ENSEMBLE, MODELS, NOISE_MEMORY, Model, join, load, round_to_bytes, write_model
 from zoo.training.card import opening_card
 from zoo.training.samples import base_accuracy
@@ -41,6 +42,8 @@ def ensemble(
     ...     load(both.path).card["model"]["members"]
     ['mlp', 'mlp']
     """
+    if (Path(out) / CARD).exists():
+        raise ModelError(f"{out} holds a model already: choose another out, or delete that folder first")
     members = [one if isinstance(one, Model) else load(one) for one in models]
     _require_alike(members)
     first = members[0]

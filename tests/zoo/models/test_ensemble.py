@@ -81,6 +81,10 @@ def test_members_see_the_same_noise(pair: list[Model], tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="give two or more"):
         zoo.ensemble([], out=tmp_path / "refused")
     assert not (tmp_path / "refused").exists()
+    card = (other.path / "card.json").read_text()
+    with pytest.raises(ModelError, match="holds a model already"):
+        zoo.ensemble(pair, out=other.path)
+    assert (other.path / "card.json").read_text() == card
 
 
 def test_a_card_with_unknown_members_is_refused(pair: list[Model], tmp_path: Path) -> None:
