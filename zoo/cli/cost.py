@@ -61,9 +61,9 @@ def check_start(start: str, model: str | None) -> None:
         )
 
 
-def check_teacher(teacher: str) -> None:
-    """Refuse a teacher that does not exist before torch is loaded."""
-    read_card(find_model(teacher))
+def check_model(name: str) -> None:
+    """Refuse a model that does not exist before torch is loaded."""
+    read_card(find_model(name))
 
 
 def levels_of(dataset: str, root: Path | None) -> int:

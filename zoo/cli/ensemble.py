@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zoo.cli.cost import announce, check_teacher
+from zoo.cli.cost import announce, check_model
 from zoo.cli.options import AsJSON, DataRoot, Device, print_json, speaks
 
 
@@ -29,7 +29,7 @@ def ensemble(
         ecm ensemble runs/first runs/second --out runs/both
     """
     for one in models:
-        check_teacher(one)
+        check_model(one)
     announce(f"Joining {len(models)} models; the base accuracy is measured on all test images.")
     from zoo.training import ensemble as join
 

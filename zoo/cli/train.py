@@ -12,9 +12,9 @@ import typer
 from zoo.cli.cost import (
     announce,
     check_formulas,
+    check_model,
     check_names,
     check_start,
-    check_teacher,
     levels_of,
     recipe_changes,
     training_cost,
@@ -102,7 +102,7 @@ def train(
     for one in start or ():
         check_start(one, model)
     for one in teacher or ():
-        check_teacher(one)
+        check_model(one)
     check_formulas(len(formulas), dataset)
     metric = declared(formulas, levels_of(dataset, data) if grid else None)
     usual = model is None and not start and not teacher and not changes
