@@ -18,7 +18,7 @@ DATASET_NAMES = (
     "iris",
 )
 OBJECTIVE_NAMES = ("noisy", "stability", "consistency")
-MODEL_NAMES = ("small_cnn", "medium_cnn", "deep_cnn", "wide_resnet40_2", "resnet18", "resnet50", "mlp")
+MODEL_NAMES = ("small_cnn", "medium_cnn", "deep_cnn", "large_cnn", "wide_resnet40_2", "resnet18", "resnet50", "mlp")
 TABLE_NAMES = ("breast_cancer", "wine", "iris")  # of scikit-learn; its classifiers can be named for them
 _LEVELS = {"digits": 16} | dict.fromkeys(TABLE_NAMES, 63)  # q of the data sets that are not 8-bit images
 _FIRST_AXIS = {"digits": 1, "mnist": 1, "fashion_mnist": 1, "breast_cancer": 30, "wine": 13, "iris": 4}

@@ -22,8 +22,8 @@ from zoo.certification import METHODS, Accuracy
 from zoo.experiments.checks import paired_interval
 from zoo.experiments.paper import best_published
 
-HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
-BEYOND = {HALF: (300, 400), THIRD: (1000, 2000, 4000)}  # radii that the paper has no number for
+ONE, HALF, THIRD = Fraction(1), Fraction(1, 2), Fraction(1, 3)
+BEYOND = {ONE: (8,), HALF: (300, 400), THIRD: (1000, 2000, 4000)}  # radii that the paper has no number for
 PIXELS = (1, 3, 5, 7, 9, 11, 13, 16, 20, 25)
 NEAREST = {HALF: 10, THIRD: 90}
 
@@ -34,6 +34,7 @@ def page(records: Path = RECORDS) -> tuple[str, dict[str, str]]:
     panels = [Panel.of(p, runs) for p in (HALF, THIRD)]
     facts = {
         "panels": [panel for panel in panels if panel.runs],
+        "l1": Panel.of(ONE, runs),
         "size": f"{max(parameters(run.card) for run in runs) / 1e6:.1f}",
         "models": _models(runs),
         "rules": _rules(runs),
@@ -67,7 +68,7 @@ def best_method(run: Run) -> str:
 class Cell:
     """The best of our models at one radius, beside the best published number, in percent."""
 
-    radius: int
+    radius: Fraction
     published: float | None
     run: Run
     certified: Accuracy
@@ -96,7 +97,7 @@ class Panel:
         ours = tuple(run for run in runs if run.power[0] == p)
         published = best_published(p)
         cells = []
-        for radius in (*published, *BEYOND[p]) if ours else ():
+        for radius in (*published, *map(Fraction, BEYOND[p])) if ours else ():
             found = [(run.certification.certified_accuracy(radius, best_method(run)), run) for run in ours]
             certified, run = max(found, key=lambda pair: pair[0].share)
             if radius in published or certified.correct:
@@ -108,7 +109,7 @@ class Panel:
         """One row for each radius."""
         rows = [
             [
-                str(cell.radius),
+                plain(cell.radius),
                 "" if cell.published is None else f"{cell.published:.2f}",
                 f"**{percent(cell.certified.share)}**",
                 "–".join(f"{100 * end:.1f}" for end in cell.certified.interval()),
@@ -127,7 +128,7 @@ class Panel:
         """How many radii are won, and by how much the others are lost."""
         compared = [cell for cell in self.cells if cell.published is not None]
         higher = [cell for cell in compared if cell.above > 0]
-        lost = [f"{cell.radius} ({cell.above:+.1f})" for cell in compared if cell.above <= 0]
+        lost = [f"{plain(cell.radius)} ({cell.above:+.1f})" for cell in compared if cell.above <= 0]
         text = (
             f"Our number is higher at {len(higher)} of {len(compared)} radii, and the whole 95% interval is above the "
             f"published number at {sum(cell.won for cell in compared)} of them"

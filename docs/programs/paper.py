@@ -27,7 +27,7 @@ from zoo.experiments.table import Cell
 from zoo.models import build_network
 from zoo.training import preset
 from zoo.training.card import MEAN
-from zoo.training.recipe import UNNAMED
+from zoo.training.recipe import seconds_of, settings_in
 
 NAMES = {"paper": "paper's", "integer": "integer", "vote_aware": "vote-aware"}
 
@@ -102,7 +102,7 @@ def _campaigns(experiments: dict[str, Found], records: Path) -> list[dict[str, A
                 "own": len(own),
                 "borrowed": len(runs) - len(own),
                 "votes": f"{sum(run.certification.images * run.certification.scheme.samples for run in runs):,}",
-                "training": _duration(sum(run.card["training"]["seconds_of_last_session"] for run in own)),
+                "training": _duration(sum(seconds_of(run.card["training"]) for run in own)),
                 "voting": _duration(sum(row.seconds for run in runs for row in run.certification.rows)),
             }
         )
@@ -159,7 +159,7 @@ def _settings(runs: list[Run]) -> str:
     for run in runs:
         trained, size = run.card["training"], SIZES[run.card["data"]["name"]]
         usual = attrs.asdict(preset(trained["preset"], size.train, size.shape).usual(run.start is not None))
-        kept = {**UNNAMED, **trained}
+        kept = settings_in(trained)
         common.append({(name, json.dumps(kept[name])) for name in usual if kept[name] != usual[name]})
     told = sorted(set.intersection(*common)) if common else []
     return "".join(
@@ -186,16 +186,10 @@ def effort(run: Run) -> str:
                 chain.append(earlier[weights])
                 wanted += earlier[weights].before.values()
     epochs = [one.card["training"].get("epochs", 0) for one in reversed(chain)]
-    seconds = sum(_seconds(one) for one in chain)
+    seconds = sum(seconds_of(one.card["training"]) for one in chain)
     made = " + ".join(str(count) for count in epochs if count)
     every = ", all teachers counted" if any("teacher" in one.before for one in chain) else ""
     return f"{made} epochs, {seconds / 60:.0f} minutes on one busy CPU core{every}"
-
-
-def _seconds(run: Run) -> float:
-    """What a training took: of all sessions where the record says so, else of the last one."""
-    training = run.card["training"]
-    return float(training.get("seconds_of_all_sessions", training.get("seconds_of_last_session", 0)))
 
 
 def _models(experiments: dict[str, Found]) -> str:

@@ -22,7 +22,7 @@ from zoo.attacks.run import ball_scaled, confirmed
 from zoo.attacks.search import Search
 from zoo.certification import fitting_data, image_order
 from zoo.data import key_seed
-from zoo.models import Model, load
+from zoo.models import Model, given_model
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,7 +38,7 @@ def attack_inside(
     Whatever is returned lies in the ball (decided exactly) and was confirmed by a full vote. `budget` is in votes: half
     of it goes into the search for the nearest change, wherever it is, half into moves that stay in the ball.
 
-    >>> from zoo import load_data
+    >>> from zoo import load, load_data
     >>> smoothed, image = load("digits-l0.5-a4").smoothed(), load_data("digits").test.take([116])[0].numpy()
     >>> (ball,) = smoothed.certify(image[None])
     >>> attack_inside(Evaluation(smoothed), image, ball, budget=10) is None
@@ -79,7 +79,7 @@ def verify_model(
     >>> verify_model("digits-l0.5-a4", limit=1, budget=5).passed
     True
     """
-    trained = model if isinstance(model, Model) else load(model)
+    trained = given_model(model)
     loaded, began = fitting_data(trained, data, root), time.perf_counter()
     classifier = trained.smoothed(tolerance=_TOLERANCE)
     evaluation, certifier = Evaluation(classifier), Certifier(trained.scheme, trained.classes, rule=classifier.rule)

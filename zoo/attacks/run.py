@@ -40,7 +40,7 @@ from zoo.errors import CertifyError, ModelError
 from zoo.files import alone, write_atomically, write_json
 from zoo.folder import ABOUT as CERTIFIED
 from zoo.folder import ATTACK_ABOUT, ATTACK_TABLE, CARD, SCHEME, read_description
-from zoo.models import Model, load, read_scheme, require_unchanged
+from zoo.models import Model, given_model, read_scheme, require_unchanged
 
 FORMAT = "ecm-attack-1"
 _SAME = ("weights", "scheme", "data", "certificate", "budget", "seed")
@@ -83,7 +83,7 @@ def attack(
     [True]
     """
     _check(limit, budget, seed)
-    trained = model if isinstance(model, Model) else load(model)
+    trained = given_model(model)
     require_unchanged(trained)
     loaded = fitting_data(trained, data, root)
     named = data is None or (isinstance(data, str) and spelled(data, DATASETS) in DATASETS)

@@ -25,7 +25,7 @@ from zoo.certification.table import Table
 from zoo.certification.unit import Unit
 from zoo.distributed import workers
 from zoo.folder import TABLE
-from zoo.models import Model, load, require_unchanged, update_card
+from zoo.models import Model, given_model, require_unchanged, update_card
 
 
 def certify(
@@ -75,7 +75,7 @@ def certify(
     chosen_certificate(certificate, rule)
     require_limit(limit)
     require_tolerance(tolerance)
-    trained = model if isinstance(model, Model) else load(model)
+    trained = given_model(model)
     require_unchanged(trained)
     loaded = fitting_data(trained, data, root)
     order = image_order(len(loaded.test))[:limit]

@@ -94,7 +94,8 @@ def _hint(name: str, known: tuple[str, ...]) -> str:
 def training_cost(dataset: str, epochs: int | None, preset: str | None) -> str:
     """Return how long a training by this preset will take: an epoch takes as long as it did for a packaged model of the
     same data and network, with or without teachers. None is for a training with changes, which no model tells about."""
-    from zoo.training import preset as find_preset
+    from zoo.training.recipe import preset as find_preset
+    from zoo.training.recipe import seconds_of
 
     name = spelled(dataset, DATASET_NAMES)
     for folder in model_folders(PRETRAINED) if preset is not None else ():
@@ -105,7 +106,7 @@ def training_cost(dataset: str, epochs: int | None, preset: str | None) -> str:
             alike = card["model"]["name"] == chosen.model and ("teacher" in training) == (chosen.teachers > 0)
             if data["name"] == name and alike:
                 passes = chosen.recipe.epochs if epochs is None else epochs
-                each = training["seconds_of_last_session"] / training["epochs"]
+                each = seconds_of(training) / training["epochs"]
                 before = f", after {chosen.teachers} teachers" if chosen.teachers else ""
                 return (
                     f"about {duration(each * passes)} on one CPU core ({passes} epochs, at the speed of "
@@ -153,7 +154,7 @@ def _seconds_per_image(folder: Path) -> float | None:
 
 def recipe_changes(preset: str, epochs: int | None, changes: dict[str, Any]) -> dict[str, Any]:
     """Return the settings after checking the preset and the name, type and range of each setting."""
-    from zoo.training import preset as find_preset
+    from zoo.training.recipe import preset as find_preset
 
     find_preset(preset, 50_000, (3, 32, 32)).recipe.changed(
         changes if epochs is None else {**changes, "epochs": epochs}

@@ -38,8 +38,8 @@ def train(
     model: Annotated[
         str | None,
         typer.Option(
-            help="small_cnn, medium_cnn, deep_cnn, wide_resnet40_2, resnet18, resnet50 or mlp; for a table any "
-            "classifier of scikit-learn.",
+            help="small_cnn, medium_cnn, deep_cnn, large_cnn, wide_resnet40_2, resnet18, resnet50 or mlp; for a table "
+            "any classifier of scikit-learn.",
             show_default="a fast one for the data",
         ),
     ] = None,

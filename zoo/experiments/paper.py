@@ -1,4 +1,7 @@
-"""The numbers of Levine & Feizi (AISTATS 2022), as published: `paper.json` holds them with their tables' names."""
+"""The numbers of Levine & Feizi (AISTATS 2022), as published: `paper.json` holds them with their tables' names.
+
+For l1 it also holds the certified accuracies of their earlier paper (ICML 2021), at its radii.
+"""
 
 from __future__ import annotations
 
@@ -109,18 +112,21 @@ def _read() -> dict[str, Any]:
     return data
 
 
-def best_published(p: Fraction) -> dict[int, float]:
+def best_published(p: Fraction) -> dict[Fraction, float]:
     """Return the best published certified accuracy (percent) on CIFAR-10 by radius, over all alphas and both trainings.
 
     >>> from fractions import Fraction
-    >>> best_published(Fraction(1, 2))[60]
-    38.16
+    >>> best_published(Fraction(1, 2))[60], best_published(Fraction(1))[4]
+    (38.16, 36.5)
     """
-    best: dict[int, float] = {}
+    if p == 1:
+        l1 = _read()["l1"]
+        return dict(zip(map(Fraction, l1["radii"]), l1["certified"], strict=True))
+    best: dict[Fraction, float] = {}
     for name in ("table1-half", "table1-third", "large-alpha"):
         table = published(name)
         if table.p == p:
             for label in ("Variable Lambda", "Variable Lambda, stability"):
                 for radius, cell in zip(table.radii, table.rows[label], strict=True):
-                    best[radius] = max(best.get(radius, 0.0), cell.certified)
+                    best[Fraction(radius)] = max(best.get(Fraction(radius), 0.0), cell.certified)
     return dict(sorted(best.items()))

@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from zoo.models.card import describe
     from zoo.models.ensemble import ENSEMBLE, join
     from zoo.models.estimator import EstimatorBase, drawn_samples, fit_estimator, is_estimator, unsmoothed_accuracy
-    from zoo.models.library import load
+    from zoo.models.library import given_model, load
     from zoo.models.listing import Listing, Listings, list_models
     from zoo.models.model import NOISE_MEMORY, Model, write_model
     from zoo.models.networks import MODELS, Base, build_network, default_model, require_fit
     from zoo.models.places import PRETRAINED, RUNS, find_model, model_folders, read_card
-    from zoo.models.precision import round_to_bytes, round_to_half
+    from zoo.models.precision import round_weights
     from zoo.models.storage import read_scheme, require_unchanged, update_card
     from zoo.models.tolerance import jitter_on, rounded_tolerance
 
@@ -34,6 +34,7 @@ __all__ = [
     "drawn_samples",
     "find_model",
     "fit_estimator",
+    "given_model",
     "is_estimator",
     "jitter_on",
     "join",
@@ -44,8 +45,7 @@ __all__ = [
     "read_scheme",
     "require_fit",
     "require_unchanged",
-    "round_to_bytes",
-    "round_to_half",
+    "round_weights",
     "rounded_tolerance",
     "unsmoothed_accuracy",
     "update_card",
@@ -58,12 +58,12 @@ __getattr__ = lazy(
         "card": "describe",
         "ensemble": "ENSEMBLE join",
         "estimator": "EstimatorBase drawn_samples fit_estimator is_estimator unsmoothed_accuracy",
-        "library": "load",
+        "library": "given_model load",
         "listing": "Listing Listings list_models",
         "model": "Model NOISE_MEMORY write_model",
         "networks": "Base MODELS build_network default_model require_fit",
         "places": "PRETRAINED RUNS find_model model_folders read_card",
-        "precision": "round_to_bytes round_to_half",
+        "precision": "round_weights",
         "storage": "read_scheme require_unchanged update_card",
         "tolerance": "jitter_on rounded_tolerance",
     },

@@ -33,3 +33,8 @@ def load(
     'digits-l0.5-a4'
     """
     return load_as(Model, name, base=base, metric=metric, quantize=quantize)
+
+
+def given_model(model: Model | str | os.PathLike[str]) -> Model:
+    """Return a model as it is, or the one in a folder or of a name."""
+    return model if isinstance(model, Model) else load(model)

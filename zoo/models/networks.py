@@ -35,6 +35,10 @@ def _deep_cnn(shape: Shape, classes: int) -> nn.Module:
     return SmallCNN(shape, classes, widths=(48, 128, 160), depths=(1, 2, 2))
 
 
+def _large_cnn(shape: Shape, classes: int) -> nn.Module:
+    return SmallCNN(shape, classes, widths=(48, 144, 224), depths=(1, 3, 2))
+
+
 def _wide_resnet40_2(shape: Shape, classes: int) -> nn.Module:
     return WideResNet(shape[0], classes)
 
@@ -64,6 +68,7 @@ MODELS: dict[str, Callable[[Shape, int], nn.Module]] = {
     "small_cnn": _small_cnn,
     "medium_cnn": _medium_cnn,
     "deep_cnn": _deep_cnn,
+    "large_cnn": _large_cnn,
     "wide_resnet40_2": _wide_resnet40_2,
     "resnet18": _resnet("resnet18"),
     "resnet50": _resnet("resnet50"),

@@ -10,29 +10,25 @@ SCALE = ".scale"  # after the name of a tensor in eight bits: the size of one st
 
 
 @torch.no_grad()
-def round_to_half(network: nn.Module) -> None:
-    """Round every matrix and kernel to the nearest float16 number, in place.
+def round_weights(network: nn.Module, bits: int) -> None:
+    """Round every matrix and kernel, in place, to what so many bits can hold: 32 leaves them as they are.
 
-    A tensor with a value beyond the range of float16 is left as it is, and so are biases, norms and statistics.
+    16: the nearest float16 number; a tensor with a value beyond that range is left as it is. 8: whole multiples
+    -127..127 of one step per row (output); the step has eight significant bits and is at most 1/127 of the largest
+    value, so that multiples of it are exact. Biases, norms and statistics stay.
     """
     for parameter in network.parameters():
-        rounded = parameter.half().to(parameter.dtype)
-        if parameter.ndim > 1 and bool(rounded.isfinite().all()):
-            parameter.copy_(rounded)
+        if parameter.ndim > 1 and bits < 32:
+            rounded = _to_bytes(parameter) if bits == 8 else parameter.half().to(parameter.dtype)
+            if bool(rounded.isfinite().all()):
+                parameter.copy_(rounded)
 
 
-@torch.no_grad()
-def round_to_bytes(network: nn.Module) -> None:
-    """Round every matrix and kernel, in place, to whole multiples -127..127 of one step per row (output).
-
-    The step has eight significant bits and is at most 1/127 of the largest value, so that multiples of it are exact.
-    """
-    for parameter in network.parameters():
-        if parameter.ndim > 1:
-            rows = parameter.float().flatten(1)
-            step = _short(rows.abs().amax(1) / STEPS)
-            whole = torch.nan_to_num(rows / step[:, None]).round().clamp(-STEPS, STEPS)
-            parameter.copy_(_multiples(whole, step).view_as(parameter))
+def _to_bytes(parameter: Tensor) -> Tensor:
+    rows = parameter.float().flatten(1)
+    step = _short(rows.abs().amax(1) / STEPS)
+    whole = torch.nan_to_num(rows / step[:, None]).round().clamp(-STEPS, STEPS)
+    return _multiples(whole, step).view_as(parameter)
 
 
 def compact(network: nn.Module) -> dict[str, Tensor]:
@@ -45,7 +41,7 @@ def compact(network: nn.Module) -> dict[str, Tensor]:
     >>> _ = network.weight.data.copy_(torch.tensor([[0.25, 0.125], [1.5, 2.0]])), network.bias.data.fill_(0.25)
     >>> [(name, str(tensor.dtype)) for name, tensor in compact(network).items()]
     [('weight', 'torch.float16'), ('bias', 'torch.float32')]
-    >>> round_to_bytes(network)
+    >>> round_weights(network, 8)
     >>> [(name, str(tensor.dtype)) for name, tensor in compact(network).items()]
     [('weight', 'torch.int8'), ('weight.scale', 'torch.float32'), ('bias', 'torch.float32')]
     """
@@ -67,7 +63,7 @@ def expanded(state: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return what `compact` was given: tensors in eight bits as float32; all others as they are.
 
     >>> network = nn.Linear(3, 2)
-    >>> round_to_bytes(network)
+    >>> round_weights(network, 8)
     >>> torch.equal(expanded(compact(network))["weight"], network.weight)
     True
     """

@@ -45,7 +45,7 @@ def measured_card(card: dict[str, Any], run: Run, seconds: float) -> dict[str, A
     """Return the card after the run: with what it took, and the base accuracy on the test images."""
     here = run.workers
     took = {
-        "seconds_of_last_session": round(seconds, 1),
+        "seconds": round(seconds, 1),
         "device": here.device.type,
         "processes": here.world,
         "threads": torch.get_num_threads(),

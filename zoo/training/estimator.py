@@ -87,7 +87,7 @@ def train_estimator(
         if base.classes != data.classes:
             raise ModelError(f"the training rows have {base.classes} of {data.classes} classes: give rows of each")
         card["training"] |= {
-            "seconds_of_last_session": round(time.perf_counter() - began, 1),
+            "seconds": round(time.perf_counter() - began, 1),
             "scikit_learn": version("scikit-learn"),
             "skops": version("skops"),
         }

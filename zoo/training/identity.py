@@ -11,7 +11,7 @@ import attrs
 
 from smoothing.scheme import Scheme
 from zoo.errors import CheckpointError
-from zoo.training.recipe import UNNAMED
+from zoo.training.recipe import settings_in
 
 REPLACE = "resume=False (--no-resume)"
 
@@ -44,7 +44,7 @@ class Identity:
 
     def require(self, folder: Path, found: Mapping[str, Any]) -> None:
         """Raise CheckpointError where `found`, a card or the facts of a checkpoint in the folder, is of another run."""
-        there = dict(_flat({"training": UNNAMED})) | dict(_flat(found))
+        there = dict(_flat({**found, "training": settings_in(found.get("training", {}))}))
         pairs = ((key, there.get(key), value) for key, value in _flat(json.loads(json.dumps(attrs.asdict(self)))))
         differing = [_said(key, old, new, found) for key, old, new in pairs if old != new]
         if differing:

@@ -14,7 +14,7 @@ from zoo.data import load_data
 from zoo.distributed import choose_device
 from zoo.errors import ModelError
 from zoo.folder import CARD
-from zoo.models import ENSEMBLE, MODELS, NOISE_MEMORY, Model, join, load, round_to_bytes, write_model
+from zoo.models import ENSEMBLE, MODELS, NOISE_MEMORY, Model, given_model, join, round_weights, write_model
 from zoo.training.card import opening_card
 from zoo.training.samples import base_accuracy
 from zoo.training.state import prepared
@@ -37,6 +37,7 @@ def ensemble(
     the first model, in the folder `root`), `device` (as in `train`) and `seed` are for the base accuracy in the card.
 
     >>> from tempfile import TemporaryDirectory
+    >>> from zoo import load
     >>> with TemporaryDirectory() as folder:
     ...     both = ensemble(["digits-l0.5-a4", "digits-l0.5-a4"], out=f"{folder}/both")
     ...     load(both.path).card["model"]["members"]
@@ -44,12 +45,12 @@ def ensemble(
     """
     if (Path(out) / CARD).exists():
         raise ModelError(f"{out} holds a model already: choose another out, or delete that folder first")
-    members = [one if isinstance(one, Model) else load(one) for one in models]
+    members = [given_model(one) for one in models]
     _require_alike(members)
     first = members[0]
     loaded = load_data(first.card["data"]["name"] if data is None else data, root)
     base = join([member.base for member in members])
-    round_to_bytes(base)
+    round_weights(base, 8)
     made = {**first.card["model"], "name": ENSEMBLE, "members": [member.card["model"]["name"] for member in members]}
     card = opening_card(Path(out).name, made, loaded, {"seed": seed}, members=members)
     place = choose_device(device)

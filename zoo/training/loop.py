@@ -24,8 +24,10 @@ from zoo.training.teachers import surprise
 LIVE_IMAGES = 2000  # test images on which the base accuracy is watched during a run
 
 
-def fit(run: Run) -> None:
-    """Train `run.base`, from its checkpoint if there is one; afterwards it holds the averaged weights."""
+def fit(run: Run) -> float:
+    """Train `run.base`, from its checkpoint if there is one; afterwards it holds the averaged weights. Return the
+    seconds that it took, those of earlier sessions included."""
+    started = time.monotonic()
     base, recipe, here, seed = run.base, run.recipe, run.workers, run.seed
     objective = OBJECTIVES[recipe.objective]
     data = run.data.train.to(here.device)
@@ -36,7 +38,8 @@ def fit(run: Run) -> None:
     layout = torch.channels_last if len(data.shape) == 3 else torch.contiguous_format
     base.to(device=here.device, memory_format=layout).train()  # type: ignore[call-overload]
     optimizer, average = make_optimizer(base, recipe), Average(base, recipe.ema)
-    step, sums = restore(run, optimizer, average)
+    step, sums, spent = restore(run, optimizer, average)
+    started -= spent
     network = nn.parallel.DistributedDataParallel(base) if here.world > 1 else base
     teachers = None if run.teachers is None else run.teachers.to(device=here.device, memory_format=layout)  # type: ignore[call-overload]
     cast = torch.autocast(here.device.type, torch.bfloat16, enabled=recipe.bf16 and bf16_pays(here.device))
@@ -84,7 +87,7 @@ def fit(run: Run) -> None:
                     journal.step(step, float(sums[0] / sums[2]), float(sums[1] / sums[2]))
                 stopping = stop.is_set()
                 if here.leads and (stopping or time.monotonic() - saved > run.checkpoint_seconds):
-                    save(run, step, sums, optimizer, average)
+                    save(run, step, sums, optimizer, average, seconds=time.monotonic() - started)
                     saved = time.monotonic()
                 if stopping:
                     raise KeyboardInterrupt(f"stopped at step {step} of {steps}; the same command resumes")
@@ -102,10 +105,11 @@ def fit(run: Run) -> None:
                 }
                 journal.epoch(row)
     if here.leads:
-        save(run, step, sums, optimizer, average)
+        save(run, step, sums, optimizer, average, seconds=time.monotonic() - started)
     base.load_state_dict(average.state, strict=False)
     if recipe.renew:
         renew_norms(run)
+    return time.monotonic() - started
 
 
 @torch.no_grad()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import attrs
@@ -13,7 +14,8 @@ from zoo.names import OBJECTIVE_NAMES, default_model
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
 # Settings that were added later, with the one value that they had before: what a card means that does not name them.
-UNNAMED = {"shift": True, "jitter": 0.0, "teaching": 0.7, "renew": False, "optimizer": "sgd", "half": False}
+UNNAMED = {"shift": True, "jitter": 0.0, "teaching": 0.7, "renew": False, "optimizer": "sgd", "bits": 32}
+BITS = (32, 16, 8)
 PRESETS = ("standard", "strong", "fast", "paper")
 LARGE = 10_000  # training images from which a recipe makes fewer passes, with larger batches
 
@@ -51,7 +53,7 @@ class Recipe:
     jitter: float = 0.0  # random change of contrast by up to this share, of brightness by up to half of it; images only
     clip: float = 5.0  # largest norm of the gradient; 0 does not clip
     bf16: bool = True  # autocast to bfloat16 where the device computes faster in it
-    half: bool = False  # round matrices and kernels to float16 at the end, which halves the file of weights
+    bits: int = 32  # of each weight on the disk: 16 or 8 rounds matrices and kernels at the end, for a smaller file
 
     def __attrs_post_init__(self) -> None:
         if self.objective not in OBJECTIVE_NAMES:
@@ -59,9 +61,11 @@ class Recipe:
         for name, choices in (("schedule", get_args(Schedule)), ("optimizer", get_args(Optimizer))):
             if getattr(self, name) not in choices:
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write one of {', '.join(choices)}")
-        for name in ("nesterov", "renew", "shift", "bf16", "half"):
+        for name in ("nesterov", "renew", "shift", "bf16"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write true or false (True or False in Python)")
+        if self.bits not in BITS:
+            raise SettingError(f"bits = {self.bits!r}: write one of {', '.join(map(str, BITS))}")
         ranges: dict[str, tuple[float, float]] = {
             "epochs": (0, 10**6),
             "batch": (1, 10**6),
@@ -107,6 +111,21 @@ class Recipe:
                 f"a batch of {self.batch} images is not shared evenly by {processes} processes: write batch={even} "
                 f"(--set batch={even}), or start another number of processes"
             )
+
+
+def settings_in(training: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a card says of a training, with the settings that are newer than the card.
+
+    >>> settings_in({"lr": 0.1, "half": True})["bits"]
+    16
+    """
+    half = {"bits": 16} if training.get("half") else {}  # the name that this setting had at first
+    return {**UNNAMED, **half, **training}
+
+
+def seconds_of(training: Mapping[str, Any]) -> float:
+    """Return what a training took, by its card; cards of earlier versions know the last session of a resumed one."""
+    return float(training.get("seconds", training.get("seconds_of_last_session", 0.0)))
 
 
 @attrs.frozen(kw_only=True)
@@ -156,7 +175,7 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
     if name in ("standard", "fast"):
         wide = name == "standard" and images >= LARGE and len(shape) == 3 and 16 <= shape[-1] < 64
         epochs = max(48 if wide else 24, min(150, 240_000 // max(1, images)))
-        many = Recipe(epochs=epochs, shift=wide, optimizer="muon", half=wide)
+        many = Recipe(epochs=epochs, shift=wide, optimizer="muon", bits=16 if wide else 32)
         few = Recipe(epochs=epochs, batch=128, lr=0.1)
         return Preset(
             recipe=many if images >= LARGE else few,

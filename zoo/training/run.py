@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,11 @@ from zoo.models import (
     Base,
     Model,
     build_network,
+    given_model,
     load,
     read_card,
     require_fit,
-    round_to_half,
+    round_weights,
     write_model,
 )
 from zoo.training.card import measured_card, opening_card
@@ -146,16 +146,14 @@ def train(
                 take_weights(base, begun)
             teachers = Teachers(taught) if taught else None
             run = Run(base, noise, loaded, recipe, seed, folder, here, identity, teachers, progress, checkpoint_seconds)
-            began = time.time()
-            fit(run)
-            if recipe.half:
-                round_to_half(base)
-            return _kept(run, card, time.time() - began)
+            seconds = fit(run)
+            round_weights(base, recipe.bits)
+            return _kept(run, card, seconds)
 
 
 def _models(given: Start | list[Start] | None) -> list[Model]:
     every = given if isinstance(given, list) else [] if given is None else [given]
-    return [one if isinstance(one, Model) else load(one) for one in every]
+    return [given_model(one) for one in every]
 
 
 def _folder(out: str | os.PathLike[str] | None, usual: str) -> Path:

@@ -82,8 +82,10 @@ def prepared_by_leader(here: Workers, folder: Path, resume: bool) -> Iterator[No
         yield
 
 
-def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.Optimizer, average: Average) -> None:
-    """The whole state of the run, if it is sound."""
+def save(
+    run: Run, step: int, sums: Tensor, optimizer: torch.optim.Optimizer, average: Average, *, seconds: float
+) -> None:
+    """The whole state of the run, if it is sound; `seconds` is what it took so far."""
     tensors = {f"base.{name}": value for name, value in run.base.state_dict().items()}
     tensors |= {f"average.{name}": value for name, value in average.state.items()} if average.decay else {}
     for name, parameter in run.base.named_parameters():
@@ -92,16 +94,16 @@ def save(run: Run, step: int, sums: Tensor, optimizer: torch.optim.Optimizer, av
             tensors[f"momentum.{name}"] = momentum
     if not all(bool(value.isfinite().all()) for value in tensors.values()):
         raise TrainingError(diverged(run, step))
-    save_tensors(
-        run.folder / CHECKPOINT, tensors, {"step": step, "sums": sums.tolist(), "run": attrs.asdict(run.identity)}
-    )
+    facts = {"step": step, "sums": sums.tolist(), "seconds": seconds, "run": attrs.asdict(run.identity)}
+    save_tensors(run.folder / CHECKPOINT, tensors, facts)
 
 
-def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tuple[int, Tensor]:
-    """Return the step to go on with, and the sums of the epoch so far; all else is put in its place."""
+def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tuple[int, Tensor, float]:
+    """Return the step to go on with, the sums of the epoch so far, and the seconds of the run so far; all else is put
+    in its place."""
     sums = torch.zeros(3, device=run.workers.device)
     if not (run.folder / CHECKPOINT).exists():
-        return 0, sums
+        return 0, sums, 0.0
     tensors, facts = load_tensors(run.folder / CHECKPOINT)
     run.identity.require(run.folder, facts["run"])
     parts: dict[str, dict[str, Tensor]] = {"base": {}, "average": {}, "momentum": {}}
@@ -120,7 +122,8 @@ def restore(run: Run, optimizer: torch.optim.Optimizer, average: Average) -> tup
     for name, parameter in run.base.named_parameters():
         if name in parts["momentum"]:
             optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(parts["momentum"][name])
-    return int(facts["step"]), sums + torch.tensor(facts["sums"], device=sums.device)
+    spent = float(facts.get("seconds", 0.0))  # which earlier versions did not keep
+    return int(facts["step"]), sums + torch.tensor(facts["sums"], device=sums.device), spent
 
 
 def diverged(run: Run, step: int) -> str:

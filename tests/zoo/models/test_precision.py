@@ -1,7 +1,8 @@
-"""Half precision on the disk loses nothing that the model had when it was saved."""
+"""Few bits on the disk lose nothing that the model had when it was saved."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,31 +10,45 @@ import torch
 from torch import nn
 
 import zoo
-from zoo.errors import ModelError
-from zoo.models import Base, require_unchanged, round_to_bytes, round_to_half
+from zoo.errors import CheckpointError, ModelError
+from zoo.models import Base, require_unchanged, round_weights
 from zoo.models.precision import compact, expanded
 
 
-def test_a_rounded_model_is_kept_in_half_the_space_and_read_back_exactly(tmp_path: Path) -> None:
-    """`half=True` at the end of a training: the same votes after loading, and a smaller file."""
+@pytest.mark.parametrize(("bits", "share", "near"), [(16, 0.55, 2**-10), (8, 0.3, 0.1)])
+def test_a_rounded_model_is_kept_in_less_space_and_read_back_exactly(
+    tmp_path: Path, bits: int, share: float, near: float
+) -> None:
+    """`bits` at the end of a training: the same votes after loading, and a smaller file."""
     settings = {"epochs": 1, "budget": 16, "progress": False}
     full = zoo.train("z**0.5/2", "digits", out=tmp_path / "full", **settings)
-    half = zoo.train("z**0.5/2", "digits", out=tmp_path / "half", half=True, **settings)
-    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("full", "half")]
-    assert sizes[1] < 0.55 * sizes[0]
-    again = zoo.load(tmp_path / "half")
-    for name, tensor in half.base.state_dict().items():
+    small = zoo.train("z**0.5/2", "digits", out=tmp_path / "small", bits=bits, **settings)
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("full", "small")]
+    assert sizes[1] < share * sizes[0]
+    again = zoo.load(tmp_path / "small")
+    for name, tensor in small.base.state_dict().items():
         assert again.base.state_dict()[name].dtype == tensor.dtype
         assert torch.equal(again.base.state_dict()[name], tensor)
     require_unchanged(again)  # what certify and save ask for
     with pytest.raises(ModelError, match="holds other weights"):
-        require_unchanged(zoo.load(tmp_path / "half").half())
+        require_unchanged(zoo.load(tmp_path / "small").half())
     images = zoo.load_data("digits").test.take(range(20))
-    assert torch.equal(again(images), half(images))
-    near = full.base.state_dict()
-    assert all(
-        torch.allclose(tensor, near[name], rtol=2**-10, atol=1e-6) for name, tensor in again.base.state_dict().items()
-    )
+    assert torch.equal(again(images), small(images))
+    for name, tensor in again.base.state_dict().items():
+        exact = full.base.state_dict()[name]
+        assert float((tensor - exact).abs().max()) <= near * float(exact.abs().max())
+
+
+def test_a_folder_of_before_is_the_same_run(tmp_path: Path) -> None:
+    """Cards once said `half`; the same settings by their new name find the finished run."""
+    settings = {"epochs": 1, "budget": 16, "progress": False, "out": tmp_path}
+    zoo.train("z**0.5/2", "digits", bits=16, **settings)
+    card = json.loads((tmp_path / "card.json").read_text())
+    del card["training"]["bits"]
+    (tmp_path / "card.json").write_text(json.dumps({**card, "training": {**card["training"], "half": True}}))
+    assert zoo.train("z**0.5/2", "digits", bits=16, **settings).card["training"]["half"]
+    with pytest.raises(CheckpointError, match="bits is 16 there, 8 here"):
+        zoo.train("z**0.5/2", "digits", bits=8, **settings)
 
 
 def test_the_normalisation_keeps_its_type() -> None:
@@ -51,7 +66,7 @@ def test_what_float16_cannot_hold_stays() -> None:
         network[0].weight.fill_(0.1)
         network[1].weight.fill_(1e6)
         network[0].bias.fill_(0.1)
-    round_to_half(network)
+    round_weights(network, 16)
     assert torch.equal(network[0].weight, torch.full((2, 2), 0.1).half().float())
     assert torch.equal(network[1].weight, torch.full((2, 2), 1e6))
     assert torch.equal(network[0].bias, torch.full((2,), 0.1))
@@ -70,9 +85,9 @@ def test_eight_bits_are_exact_and_near(seed: int) -> None:
         network[0].weight[2] = 0
         network[2].weight *= 10.0 ** torch.randint(-20, 20, (3, 1))
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    round_to_bytes(network)
+    round_weights(network, 8)
     once = {name: value.clone() for name, value in network.state_dict().items()}
-    round_to_bytes(network)
+    round_weights(network, 8)
     kept = compact(network)
     assert {kept[name].dtype for name in ("0.weight", "1.weight", "2.weight")} == {torch.int8}
     read = expanded(kept)

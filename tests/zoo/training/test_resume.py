@@ -19,6 +19,7 @@ from zoo.errors import CheckpointError
 from zoo.files import load_tensors, save_tensors
 from zoo.folder import CHECKPOINT
 from zoo.training.run import train
+from zoo.training.state import save
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["zoo.training.run"])  # one import of torch for all lives
@@ -85,6 +86,21 @@ def test_a_polite_stop_saves_first(tmp_path: Path) -> None:
     process.join()
     _, facts = load_tensors(tmp_path / CHECKPOINT)
     assert (tmp_path / "stopped").read_text() == f"stopped at step {facts['step']} of 44000; the same command resumes"
+
+
+def test_the_card_counts_the_seconds_of_all_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is stopped after its first checkpoint, which is then dated back, ends with the sum."""
+    settings = {"budget": 24, "epochs": 1, "progress": False, "device": "cpu", "checkpoint_seconds": 0.0}
+
+    def stop(*args: Any, seconds: float) -> None:
+        save(*args, seconds=seconds + 1000)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("zoo.training.loop.save", stop)
+        train("z**0.5/3", "digits", out=tmp_path, **settings)
+    assert 1000 < load_tensors(tmp_path / CHECKPOINT)[1]["seconds"] < 1100
+    assert 1000 < train("z**0.5/3", "digits", out=tmp_path, **settings).card["training"]["seconds"] < 1100
 
 
 def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
