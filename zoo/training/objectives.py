@@ -12,10 +12,13 @@ from torch import Tensor
 
 
 class Objective(NamedTuple):
-    """`loss(logits, labels, label_smoothing)` with logits [draws, N, classes]; the mean over the N images."""
+    """`loss(logits, labels, label_smoothing)` with logits [draws, N, classes]; the mean over the N images.
+
+    Where there are two draws, `weight=...` replaces the published weight of their divergence.
+    """
 
     draws: int
-    loss: Callable[[Tensor, Tensor, float], Tensor]
+    loss: Callable[..., Tensor]
 
 
 def noisy(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> Tensor:

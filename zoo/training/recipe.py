@@ -14,7 +14,15 @@ from zoo.names import OBJECTIVE_NAMES, default_model
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
 # Settings that were added later, with the one value that they had before: what a card means that does not name them.
-UNNAMED = {"shift": True, "jitter": 0.0, "teaching": 0.7, "renew": False, "optimizer": "sgd", "bits": 32}
+UNNAMED = {
+    "shift": True,
+    "jitter": 0.0,
+    "teaching": 0.7,
+    "renew": False,
+    "optimizer": "sgd",
+    "bits": 32,
+    "divergence": None,
+}
 BITS = (32, 16, 8)
 PRESETS = ("standard", "strong", "fast", "paper")
 LARGE = 10_000  # training images from which a recipe makes fewer passes, with larger batches
@@ -35,6 +43,7 @@ class Recipe:
     epochs: int  # passes over the training images; 0 keeps the weights that a run starts with
     batch: int = 256  # images a step, over all processes together
     objective: str = "noisy"  # one of OBJECTIVE_NAMES
+    divergence: float | None = None  # weight of the divergence between two draws; None: as published, 6 and 10
     optimizer: Optimizer = "sgd"  # SGD with momentum; muon makes its steps of matrices and kernels orthogonal
     schedule: Schedule = "one_cycle"  # after the warm-up: a straight line, or half a cosine, down to lr * final
     lr: float = 0.2  # peak learning rate, a step
@@ -64,6 +73,11 @@ class Recipe:
         for name in ("nesterov", "renew", "shift", "bf16"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write true or false (True or False in Python)")
+        if self.divergence is not None and self.objective == "noisy":
+            raise SettingError(
+                f"divergence = {self.divergence!r}: the objective 'noisy' has one draw of every image; write "
+                "objective='stability' or 'consistency'"
+            )
         if self.bits not in BITS:
             raise SettingError(f"bits = {self.bits!r}: write one of {', '.join(map(str, BITS))}")
         ranges: dict[str, tuple[float, float]] = {
@@ -79,6 +93,7 @@ class Recipe:
             "ema": (0, 1),
             "jitter": (0, 1),
             "clip": (0, float("inf")),
+            **({} if self.divergence is None else {"divergence": (0, 1e3)}),
         }
         for name, (low, high) in ranges.items():
             value, whole = getattr(self, name), name in ("epochs", "batch")

@@ -96,6 +96,15 @@ def test_every_objective_trains(objective: str, tmp_path: Path) -> None:
     assert model.card["training"]["objective"] == objective
 
 
+def test_the_divergence_of_two_draws_can_be_given_another_weight(table: Dataset, tmp_path: Path) -> None:
+    """6 is the usual one of `stability`, another gives other weights."""
+    usual, same, other = (
+        train(METRIC, table, out=tmp_path / str(weight), objective="stability", divergence=weight, **TINY)
+        for weight in (None, 6.0, 1.0)
+    )
+    assert usual.card["weights"] == same.card["weights"] != other.card["weights"]
+
+
 def test_image_folders_train_end_to_end(tmp_path: Path) -> None:
     """A folder of JPEGs streams through the loader into the network."""
     from PIL import Image
@@ -220,6 +229,9 @@ def test_a_folder_that_cannot_be_written_is_an_error(table: Dataset, tmp_path: P
         ({"preset": "quick"}, "preset 'quick'"),
         ({"shift": "False"}, "shift = 'False': write true or false"),
         ({"nesterov": 1}, "nesterov = 1: write true or false"),
+        ({"bits": 4}, "bits = 4: write one of 32, 16, 8"),
+        ({"divergence": 1.0}, "divergence = 1.0: the objective 'noisy' has one draw"),
+        ({"divergence": -1, "objective": "stability"}, "divergence = -1: it lies between 0 and"),
     ],
 )
 def test_settings_that_make_no_run_are_refused(
@@ -371,6 +383,7 @@ def test_objectives_against_their_formulas() -> None:
     ce = lambda a: -a[torch.arange(5), labels].log().mean()  # noqa: E731
     assert torch.isclose(noisy(logits, labels), ce(p))
     assert torch.isclose(stability(logits, labels), ce(p) + 6 * kl(p, q))
+    assert torch.isclose(stability(logits, labels, weight=0.5), ce(p) + 0.5 * kl(p, q))
     mean = (p + q) / 2
     entropy = -(mean * mean.log()).sum(-1).mean()
     wanted = (ce(p) + ce(q)) / 2 + 10 * (kl(mean, p) + kl(mean, q)) / 2 + 0.5 * entropy
