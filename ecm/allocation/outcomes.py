@@ -71,7 +71,12 @@ class Outcomes:
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[int] | Ints], q: int, budget: int) -> Outcomes:
         """Return the outcomes with these divider gaps; an empty row is an infinite outcome."""
-        kept = [_integers(row) for row in rows if len(row)]
+        try:
+            kept = [_integers(row) for row in rows if len(row)]
+        except DesignError:
+            raise
+        except (TypeError, ValueError) as error:  # a number in place of a row, or rows within a row
+            raise DesignError(f"rows = {rows!r:.60}: give the divider gaps of each outcome, [[1, 3], [2]]") from error
         starts = np.concatenate([[0], np.cumsum([len(row) for row in kept], dtype=np.int64)]).astype(np.int64)
         gaps = np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64)
         return cls(q, budget, starts, gaps)

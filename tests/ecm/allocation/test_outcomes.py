@@ -61,6 +61,8 @@ def test_full_offset_sets_split_min_j_k(q: int, weights: dict[int, int]) -> None
         ([[1], [2], [3]], 4, 2, "budget"),
         ([[1.5]], 4, 2, "integers"),
         ([[1]], 0, 2, "q >= 1"),
+        ([1], 4, 2, "divider gaps of each outcome"),
+        ([[[1, 2], [3]]], 4, 2, "divider gaps of each outcome"),
     ],
 )
 def test_what_is_no_list_of_partitions_is_refused(rows: list[list[int]], q: int, budget: int, word: str) -> None:
