@@ -176,7 +176,7 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
     periodic outcomes in the published order, 120 epochs, cosine; add objective="stability" for its second half.
 
     >>> [preset(name, 50_000, (3, 32, 32)).recipe.epochs for name in PRESETS]
-    [48, 24, 24, 120]
+    [48, 32, 24, 120]
     >>> preset("standard", 1438, (1, 8, 8)) == preset("fast", 1438, (1, 8, 8))
     True
     >>> preset("paper", 50_000, (3, 32, 32)).model
@@ -185,8 +185,8 @@ def preset(name: str, images: int, shape: tuple[int, ...]) -> Preset:
     if name == "strong":
         usual = preset("standard", images, shape)
         wide = usual.model == "medium_cnn"
-        recipe = attrs.evolve(usual.recipe, epochs=24) if wide else usual.recipe
-        return attrs.evolve(usual, recipe=recipe, model="deep_cnn" if wide else usual.model, teachers=2)
+        recipe = attrs.evolve(usual.recipe, epochs=32, bits=8) if wide else usual.recipe
+        return attrs.evolve(usual, recipe=recipe, model="large_cnn" if wide else usual.model, teachers=2)
     if name in ("standard", "fast"):
         wide = name == "standard" and images >= LARGE and len(shape) == 3 and 16 <= shape[-1] < 64
         epochs = max(48 if wide else 24, min(150, 240_000 // max(1, images)))
