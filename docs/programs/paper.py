@@ -178,7 +178,8 @@ def _mixed(experiments: dict[str, Found]) -> bool:
 
 def effort(run: Run) -> str:
     """Epochs and minutes of a training, after those of the models that it began with and of all teachers."""
-    earlier = {one.weights: one for one in [*map(read_run, runs_in(RECORDS / "start")), *shipped()]}
+    kept = [read_run(folder) for campaign in ("start", "frontier") for folder in runs_in(RECORDS / campaign)]
+    earlier = {one.weights: one for one in [*kept, *shipped()]}
     chain, wanted = [run], [*run.before.values()]
     while wanted:
         for weights in wanted.pop()["weights"].split(MEAN):
