@@ -25,9 +25,8 @@ from zoo.experiments.checks import Verdict
 from zoo.experiments.declarations import Family, Panel
 from zoo.experiments.table import Cell
 from zoo.models import build_network
-from zoo.training import preset
+from zoo.training import preset, seconds_of, settings_in
 from zoo.training.card import MEAN
-from zoo.training.recipe import seconds_of, settings_in
 
 NAMES = {"paper": "paper's", "integer": "integer", "vote_aware": "vote-aware"}
 

@@ -94,8 +94,8 @@ def _hint(name: str, known: tuple[str, ...]) -> str:
 def training_cost(dataset: str, epochs: int | None, preset: str | None) -> str:
     """Return how long a training by this preset will take: an epoch takes as long as it did for a packaged model of the
     same data and network, with or without teachers. None is for a training with changes, which no model tells about."""
-    from zoo.training.recipe import preset as find_preset
-    from zoo.training.recipe import seconds_of
+    from zoo.training import preset as find_preset
+    from zoo.training import seconds_of
 
     name = spelled(dataset, DATASET_NAMES)
     for folder in model_folders(PRETRAINED) if preset is not None else ():
@@ -154,7 +154,7 @@ def _seconds_per_image(folder: Path) -> float | None:
 
 def recipe_changes(preset: str, epochs: int | None, changes: dict[str, Any]) -> dict[str, Any]:
     """Return the settings after checking the preset and the name, type and range of each setting."""
-    from zoo.training.recipe import preset as find_preset
+    from zoo.training import preset as find_preset
 
     find_preset(preset, 50_000, (3, 32, 32)).recipe.changed(
         changes if epochs is None else {**changes, "epochs": epochs}

@@ -9,10 +9,22 @@ if TYPE_CHECKING:
     from zoo.training.loop import bf16_pays
     from zoo.training.objectives import OBJECTIVES
     from zoo.training.optimizer import Average, make_optimizer
-    from zoo.training.recipe import Preset, Recipe, preset
+    from zoo.training.recipe import Preset, Recipe, preset, seconds_of, settings_in
     from zoo.training.run import train
 
-__all__ = ["OBJECTIVES", "Average", "Preset", "Recipe", "bf16_pays", "ensemble", "make_optimizer", "preset", "train"]
+__all__ = [
+    "OBJECTIVES",
+    "Average",
+    "Preset",
+    "Recipe",
+    "bf16_pays",
+    "ensemble",
+    "make_optimizer",
+    "preset",
+    "seconds_of",
+    "settings_in",
+    "train",
+]
 
 __getattr__ = lazy(
     __name__,
@@ -21,7 +33,7 @@ __getattr__ = lazy(
         "loop": "bf16_pays",
         "objectives": "OBJECTIVES",
         "optimizer": "Average make_optimizer",
-        "recipe": "Preset Recipe preset",
+        "recipe": "Preset Recipe preset seconds_of settings_in",
         "run": "train",
     },
 )
