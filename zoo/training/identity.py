@@ -44,7 +44,9 @@ class Identity:
 
     def require(self, folder: Path, found: Mapping[str, Any]) -> None:
         """Raise CheckpointError where `found`, a card or the facts of a checkpoint in the folder, is of another run."""
-        there = dict(_flat({**found, "training": settings_in(found.get("training", {}))}))
+        training = found.get("training", {})
+        known = settings_in(training) if isinstance(training, Mapping) else training  # of a damaged checkpoint
+        there = dict(_flat({**found, "training": known}))
         pairs = ((key, there.get(key), value) for key, value in _flat(json.loads(json.dumps(attrs.asdict(self)))))
         differing = [_said(key, old, new, found) for key, old, new in pairs if old != new]
         if differing:

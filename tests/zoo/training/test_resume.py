@@ -110,6 +110,7 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
     (tmp_path / CHECKPOINT).write_bytes(b"not a checkpoint")
     with pytest.raises(CheckpointError, match=r"damaged or no safetensors file .*; delete it to start the run again"):
         train("z**0.5/3", "digits", out=tmp_path, **settings)
-    save_tensors(tmp_path / CHECKPOINT, {}, {"step": 1, "sums": [0, 0, 0], "run": {"scheme": "another"}})
-    with pytest.raises(CheckpointError, match="different settings: the metric, the budget or the design differs"):
-        train("z**0.5/3", "digits", out=tmp_path, **settings)
+    for found in ({"scheme": "another"}, {"scheme": "another", "training": [1]}):
+        save_tensors(tmp_path / CHECKPOINT, {}, {"step": 1, "sums": [0, 0, 0], "run": found})
+        with pytest.raises(CheckpointError, match="different settings: the metric, the budget or the design differs"):
+            train("z**0.5/3", "digits", out=tmp_path, **settings)
