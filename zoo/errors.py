@@ -34,7 +34,7 @@ class TrainingError(ECMError):
     >>> Recipe(epochs=10, objective="stabilty")
     Traceback (most recent call last):
         ...
-    zoo.errors.SettingError: objective = 'stabilty': write one of noisy, stability, consistency
+    zoo.errors.SettingError: objective = 'stabilty': write one of noisy, stability, consistency, radius
     """
 
 

@@ -17,7 +17,9 @@ DATASET_NAMES = (
     "wine",
     "iris",
 )
-OBJECTIVE_NAMES = ("noisy", "stability", "consistency")
+# Every objective with the setting that only it has, if any.
+OBJECTIVE_SETTINGS = {"noisy": None, "stability": "divergence", "consistency": "divergence", "radius": "aim"}
+OBJECTIVE_NAMES = tuple(OBJECTIVE_SETTINGS)
 MODEL_NAMES = ("small_cnn", "medium_cnn", "deep_cnn", "large_cnn", "wide_resnet40_2", "resnet18", "resnet50", "mlp")
 TABLE_NAMES = ("breast_cancer", "wine", "iris")  # of scikit-learn; its classifiers can be named for them
 _LEVELS = {"digits": 16} | dict.fromkeys(TABLE_NAMES, 63)  # q of the data sets that are not 8-bit images

@@ -30,7 +30,7 @@ def fit(run: Run) -> float:
     started = time.monotonic()
     base, recipe, here, seed = run.base, run.recipe, run.workers, run.seed
     objective = OBJECTIVES[recipe.objective]
-    weighed = {} if recipe.divergence is None else {"weight": recipe.divergence}
+    given = recipe.objective_settings()
     data = run.data.train.to(here.device)
     labels = data.labels.to(here.device)
     per_epoch = len(data) // recipe.batch
@@ -68,7 +68,7 @@ def fit(run: Run) -> float:
                     told = None if teachers is None else teachers(shown)
                 answers = logits.float()
                 logits = answers.unflatten(0, (objective.draws, -1))
-                loss = objective.loss(logits, target, recipe.label_smoothing, **weighed)
+                loss = objective.loss(logits, target, recipe.label_smoothing, **given)
                 if told is not None:
                     loss = torch.lerp(loss, surprise(answers, told), recipe.teaching)
                 for group in optimizer.param_groups:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import attrs
 
 from zoo.errors import SettingError, TrainingError
-from zoo.names import OBJECTIVE_NAMES, default_model
+from zoo.names import OBJECTIVE_NAMES, OBJECTIVE_SETTINGS, default_model
 
 Schedule = Literal["one_cycle", "cosine"]
 Optimizer = Literal["sgd", "muon"]
@@ -22,7 +22,9 @@ UNNAMED = {
     "optimizer": "sgd",
     "bits": 32,
     "divergence": None,
+    "aim": None,
 }
+_ONLY_SOMETIMES = sorted({name for name in OBJECTIVE_SETTINGS.values() if name})  # settings of single objectives
 BITS = (32, 16, 8)
 PRESETS = ("standard", "strong", "fast", "paper")
 LARGE = 10_000  # training images from which a recipe makes fewer passes, with larger batches
@@ -37,13 +39,14 @@ class Recipe:
     >>> Recipe(epochs=10, objective="stabilty")
     Traceback (most recent call last):
         ...
-    zoo.errors.SettingError: objective = 'stabilty': write one of noisy, stability, consistency
+    zoo.errors.SettingError: objective = 'stabilty': write one of noisy, stability, consistency, radius
     """
 
     epochs: int  # passes over the training images; 0 keeps the weights that a run starts with
     batch: int = 256  # images a step, over all processes together
     objective: str = "noisy"  # one of OBJECTIVE_NAMES
     divergence: float | None = None  # weight of the divergence between two draws; None: as published, 6 and 10
+    aim: float | None = None  # the distance in the metric at which `radius` certifies most; None: 0.22
     optimizer: Optimizer = "sgd"  # SGD with momentum; muon makes its steps of matrices and kernels orthogonal
     schedule: Schedule = "one_cycle"  # after the warm-up: a straight line, or half a cosine, down to lr * final
     lr: float = 0.2  # peak learning rate, a step
@@ -73,11 +76,13 @@ class Recipe:
         for name in ("nesterov", "renew", "shift", "bf16"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingError(f"{name} = {getattr(self, name)!r}: write true or false (True or False in Python)")
-        if self.divergence is not None and self.objective == "noisy":
-            raise SettingError(
-                f"divergence = {self.divergence!r}: the objective 'noisy' has one draw of every image; write "
-                "objective='stability' or 'consistency'"
-            )
+        for name in _ONLY_SOMETIMES:
+            if getattr(self, name) is not None and name != OBJECTIVE_SETTINGS[self.objective]:
+                fitting = [repr(key) for key, setting in OBJECTIVE_SETTINGS.items() if setting == name]
+                raise SettingError(
+                    f"{name} = {getattr(self, name)!r}: the objective {self.objective!r} has no such setting; write "
+                    f"objective={' or '.join(fitting)}"
+                )
         if self.bits not in BITS:
             raise SettingError(f"bits = {self.bits!r}: write one of {', '.join(map(str, BITS))}")
         ranges: dict[str, tuple[float, float]] = {
@@ -93,14 +98,23 @@ class Recipe:
             "ema": (0, 1),
             "jitter": (0, 1),
             "clip": (0, float("inf")),
-            **({} if self.divergence is None else {"divergence": (0, 1e3)}),
+            "divergence": (0, 1e3),
+            "aim": (0, 0.5),
         }
+        for name in _ONLY_SOMETIMES:
+            if getattr(self, name) is None:
+                del ranges[name]
         for name, (low, high) in ranges.items():
             value, whole = getattr(self, name), name in ("epochs", "batch")
             if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
                 raise SettingError(f"{name} = {value!r}: write {'a whole number' if whole else 'a number'}")
             if not low <= value <= high:
                 raise SettingError(f"{name} = {value}: it lies between {low} and {high}")
+
+    def objective_settings(self) -> dict[str, float]:
+        """Return what the objective is told beside logits and labels: a setting of its own that was given."""
+        name = OBJECTIVE_SETTINGS[self.objective]
+        return {} if name is None or getattr(self, name) is None else {name: getattr(self, name)}
 
     def changed(self, changes: dict[str, Any]) -> Recipe:
         """Return the recipe with some fields replaced; an unknown field is an error that names the nearest one.

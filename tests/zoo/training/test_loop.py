@@ -24,7 +24,7 @@ from zoo.files import alone, load_tensors, save_tensors, write_atomically
 from zoo.folder import CHECKPOINT
 from zoo.models import Model, load
 from zoo.training.journal import Journal
-from zoo.training.objectives import OBJECTIVES, consistency, noisy, stability
+from zoo.training.objectives import FIT, OBJECTIVES, SHARPNESS, WIDTH, consistency, noisy, radius, stability
 from zoo.training.optimizer import Average, learning_rate, make_optimizer
 from zoo.training.recipe import Recipe, preset
 from zoo.training.run import train
@@ -230,7 +230,12 @@ def test_a_folder_that_cannot_be_written_is_an_error(table: Dataset, tmp_path: P
         ({"shift": "False"}, "shift = 'False': write true or false"),
         ({"nesterov": 1}, "nesterov = 1: write true or false"),
         ({"bits": 4}, "bits = 4: write one of 32, 16, 8"),
-        ({"divergence": 1.0}, "divergence = 1.0: the objective 'noisy' has one draw"),
+        (
+            {"divergence": 1.0},
+            "divergence = 1.0: the objective 'noisy' has no such setting",
+        ),
+        ({"aim": 0.2, "objective": "stability"}, "aim = 0.2: the objective 'stability' has no such setting"),
+        ({"aim": 0.6, "objective": "radius"}, "aim = 0.6: it lies between 0 and 0.5"),
         ({"divergence": -1, "objective": "stability"}, "divergence = -1: it lies between 0 and"),
     ],
 )
@@ -383,11 +388,44 @@ def test_objectives_against_their_formulas() -> None:
     ce = lambda a: -a[torch.arange(5), labels].log().mean()  # noqa: E731
     assert torch.isclose(noisy(logits, labels), ce(p))
     assert torch.isclose(stability(logits, labels), ce(p) + 6 * kl(p, q))
-    assert torch.isclose(stability(logits, labels, weight=0.5), ce(p) + 0.5 * kl(p, q))
+    assert torch.isclose(stability(logits, labels, divergence=0.5), ce(p) + 0.5 * kl(p, q))
     mean = (p + q) / 2
     entropy = -(mean * mean.log()).sum(-1).mean()
     wanted = (ce(p) + ce(q)) / 2 + 10 * (kl(mean, p) + kl(mean, q)) / 2 + 0.5 * entropy
     assert torch.isclose(consistency(logits, labels), wanted)
+
+
+def test_the_radius_objective_counts_the_images_that_miss_their_radius() -> None:
+    """Written out image by image; and its gradient is largest for an image at the threshold, not for a lost one."""
+    torch.manual_seed(0)
+    logits = torch.randn(4, 3, 5, dtype=torch.float64, requires_grad=True)
+    labels, aim = torch.tensor([4, 0, 2]), 0.1
+    missed = 0.0
+    for k, label in enumerate(labels.tolist()):
+        shares = logits[:, k].softmax(-1).mean(0).tolist()
+        rival = max((j for j in range(5) if j != label), key=lambda j: shares[j])
+        share = torch.sigmoid(SHARPNESS * (logits[:, k, label] - logits[:, k, rival])).mean()
+        missed += torch.sigmoid((0.5 + aim - share) / WIDTH) / 3
+    assert torch.isclose(radius(logits, labels, aim=aim), missed + FIT * noisy(logits.view(1, 12, 5), labels.repeat(4)))
+
+    margins = torch.linspace(-3, 3, 25, dtype=torch.float64)
+    pushes = []
+    for margin in margins:
+        leaf = torch.stack([margin, torch.zeros_like(margin)]).expand(4, 1, 2).clone().requires_grad_()
+        label = torch.zeros(1, dtype=torch.long)
+        (radius(leaf, label, aim=aim) - FIT * noisy(leaf.view(1, 4, 2), label.repeat(4))).backward()
+        pushes.append(float(leaf.grad.abs().sum()))
+    steepest = float(torch.sigmoid(SHARPNESS * margins[pushes.index(max(pushes))]))
+    assert abs(steepest - (0.5 + aim)) < 0.1
+    assert max(pushes) > 10 * max(pushes[0], pushes[-1])
+
+
+def test_the_aim_of_the_radius_objective_counts(table: Dataset, tmp_path: Path) -> None:
+    """0.22 is the usual one, another gives other weights."""
+    usual, same, other = (
+        train(METRIC, table, out=tmp_path / str(aim), objective="radius", aim=aim, **TINY) for aim in (None, 0.22, 0.05)
+    )
+    assert usual.card["weights"] == same.card["weights"] != other.card["weights"]
 
 
 @pytest.mark.parametrize("schedule", ["one_cycle", "cosine"])
