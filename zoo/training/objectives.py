@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-SHARPNESS = 2.0  # of a soft preference between two classes, per unit of their logits
+SHARPNESS = 4.0  # of a soft preference between two classes, per unit of their logits
 WIDTH = 0.1  # of the step from certified to not certified, as a share of the samples
-FIT = 0.12  # weight of the cross-entropy beside the count
+FIT = 0.04  # weight of the cross-entropy beside the count
 
 
 class Objective(NamedTuple):

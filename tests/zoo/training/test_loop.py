@@ -408,7 +408,7 @@ def test_the_radius_objective_counts_the_images_that_miss_their_radius() -> None
         missed += torch.sigmoid((0.5 + aim - share) / WIDTH) / 3
     assert torch.isclose(radius(logits, labels, aim=aim), missed + FIT * noisy(logits.view(1, 12, 5), labels.repeat(4)))
 
-    margins = torch.linspace(-3, 3, 25, dtype=torch.float64)
+    margins = torch.linspace(-1.5, 1.5, 25, dtype=torch.float64)
     pushes = []
     for margin in margins:
         leaf = torch.stack([margin, torch.zeros_like(margin)]).expand(4, 1, 2).clone().requires_grad_()
