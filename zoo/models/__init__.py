@@ -6,7 +6,7 @@ from ecm.lazy import lazy
 
 if TYPE_CHECKING:
     from zoo.models.card import describe
-    from zoo.models.ensemble import ENSEMBLE, join
+    from zoo.models.ensemble import ENSEMBLE, build_ensemble, join, unchanged
     from zoo.models.estimator import EstimatorBase, drawn_samples, fit_estimator, is_estimator, unsmoothed_accuracy
     from zoo.models.library import given_model, load
     from zoo.models.listing import Listing, Listings, list_models
@@ -28,6 +28,7 @@ __all__ = [
     "Listing",
     "Listings",
     "Model",
+    "build_ensemble",
     "build_network",
     "default_model",
     "describe",
@@ -47,6 +48,7 @@ __all__ = [
     "require_unchanged",
     "round_weights",
     "rounded_tolerance",
+    "unchanged",
     "unsmoothed_accuracy",
     "update_card",
     "write_model",
@@ -56,7 +58,7 @@ __getattr__ = lazy(
     __name__,
     {
         "card": "describe",
-        "ensemble": "ENSEMBLE join",
+        "ensemble": "ENSEMBLE build_ensemble join unchanged",
         "estimator": "EstimatorBase drawn_samples fit_estimator is_estimator unsmoothed_accuracy",
         "library": "given_model load",
         "listing": "Listing Listings list_models",

@@ -44,7 +44,12 @@ class Ensemble(nn.Module):
 
 def join(bases: Sequence[nn.Module]) -> Base:
     """Return one base classifier that answers with the mean of copies of these; each of them normalises for itself."""
-    return Base(Ensemble([copy.deepcopy(base) for base in bases]), torch.tensor(0.0), torch.tensor(1.0))
+    return Base(Ensemble([copy.deepcopy(base) for base in bases]), *unchanged())
+
+
+def unchanged() -> tuple[Tensor, Tensor]:
+    """Return the mean and the deviation by which an ensemble normalises: its members do that, each for itself."""
+    return torch.tensor(0.0), torch.tensor(1.0)
 
 
 def build_ensemble(made: dict[str, Any]) -> nn.Module:

@@ -17,15 +17,18 @@ from zoo.distributed import workers
 from zoo.errors import SettingError
 from zoo.folder import CARD, CHECKPOINT
 from zoo.models import (
+    ENSEMBLE,
     NOISE_MEMORY,
     Base,
     Model,
+    build_ensemble,
     build_network,
     given_model,
     load,
     read_card,
     require_fit,
     round_weights,
+    unchanged,
     write_model,
 )
 from zoo.training.card import measured_card, opening_card
@@ -71,13 +74,14 @@ def train(
     `ecm.default_budget`, or 1000/g(1) with the preset `paper`. `start` is a model (or its folder or name) from whose
     weights the training starts, such as one for a smaller alpha; without `model` its network is used, and the learning
     rate is half the preset's. With a list of models it starts from the mean of their weights, which is often better
-    than each of them if they have a common ancestor; `epochs=0, renew=True` keeps that mean as it is. `teacher` is a
-    finished model, or a list of them, whose mean answer to each noisy image is learned together with the label: that
-    halves the epochs, and the network can become better than its teachers. With `pixel`, the channels of a pixel share
-    their outcomes, for the sparse threat (`g = sign(z)/alpha` then counts pixels). `preset` is "standard" (an hour of
-    one core), "strong" (a night: two standard models first, as teachers), "fast" (minutes) or "paper" (the published
-    recipe), and `epochs` are the passes over the training images, instead of the preset's. `changes` replace settings
-    of the preset's `Recipe`, such as `lr=0.1` or `objective="stability"`.
+    than each of them if they have a common ancestor; `epochs=0, renew=True` keeps that mean as it is. The members of
+    an ensemble (`zoo.ensemble`) are trained together, on their mean logits. `teacher` is a finished model, or a list of
+    them, whose mean answer to each noisy image is learned together with the label: that halves the epochs, and the
+    network can become better than its teachers. With `pixel`, the channels of a pixel share their outcomes, for the
+    sparse threat (`g = sign(z)/alpha` then counts pixels). `preset` is "standard" (an hour of one core), "strong" (a
+    night: two standard models first, as teachers), "fast" (minutes) or "paper" (the published recipe), and `epochs` are
+    the passes over the training images, instead of the preset's. `changes` replace settings of the preset's `Recipe`,
+    such as `lr=0.1` or `objective="stability"`.
 
     For a `Table`, `metric` may also be formulas by column name, and `model` a scikit-learn classifier or its name: it
     is fitted on noisy rows, `copies` of each training row (see `fit_estimator`).
@@ -129,19 +133,19 @@ def train(
     with workers(device) as here, torch.random.fork_rng(enabled=True):
         recipe.require_even(here.world)
         wanted = model or (begun and begun[0].card["model"]["name"]) or chosen.model
-        name, network, shape = _first_network(wanted, scheme, loaded, seed)
+        joined = begun[0].card["model"] if wanted == ENSEMBLE and begun else None
+        name, network, shape = _first_network(wanted, scheme, loaded, seed, joined)
         require_readers(taught, shape, loaded.classes)
         training = {"preset": preset, "seed": seed, **attrs.asdict(recipe)}
-        card = opening_card(
-            folder.name, {"name": name, "input_shape": shape}, loaded, training, starts=begun, teachers=taught
-        )
+        made = {"name": name, "input_shape": shape, **({} if joined is None else {"members": joined["members"]})}
+        card = opening_card(folder.name, made, loaded, training, starts=begun, teachers=taught)
         identity = Identity.of(scheme, card)
         if resume and (folder / CARD).exists():
             identity.require(folder, read_card(folder))
             return load(folder, base=None if isinstance(model, str | None) else network)
         with prepared_by_leader(here, folder, resume):
             noise = Noise(scheme, here.device, NOISE_MEMORY)
-            base = Base(network, *noise_statistics(noise, loaded.train, seed))
+            base = Base(network, *(noise_statistics(noise, loaded.train, seed) if joined is None else unchanged()))
             if begun:
                 take_weights(base, begun)
             teachers = Teachers(taught) if taught else None
@@ -160,11 +164,17 @@ def _folder(out: str | os.PathLike[str] | None, usual: str) -> Path:
     return Path(out) if out is not None else Path("runs") / usual
 
 
-def _first_network(wanted: Network, scheme: Scheme, data: Dataset, seed: int) -> tuple[str, nn.Module, list[int]]:
-    """Return the name of the network, itself with its first weights, and the shape of what the noise shows it."""
+def _first_network(
+    wanted: Network, scheme: Scheme, data: Dataset, seed: int, joined: dict[str, Any] | None
+) -> tuple[str, nn.Module, list[int]]:
+    """Return the name of the network, itself with its first weights, and the shape of what the noise shows it;
+    `joined` is what the card of an ensemble says of its members, if the run starts with one."""
     torch.manual_seed(key_seed("init", seed))
     shape = (channels(scheme.representation, data.shape[0]), *data.shape[1:])
-    name, network = build_network(wanted, shape, data.classes)
+    if joined is None:
+        name, network = build_network(wanted, shape, data.classes)
+    else:
+        name, network = ENSEMBLE, build_ensemble({**joined, "input_shape": shape})
     require_fit(name, network, shape, data.classes)
     return name, network, list(shape)
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import zoo
 from smoothing.votes.inference import prepare
 from zoo.cli import app
-from zoo.errors import CheckpointError, ModelError
+from zoo.errors import CheckpointError, ModelError, TrainingError
 from zoo.models import Model
 from zoo.models.places import read_card
 
@@ -61,12 +61,41 @@ def test_an_ensemble_of_convolutions_votes_with_folded_norms(tmp_path: Path) -> 
 
 
 def test_an_ensemble_teaches(pair: list[Model], tmp_path: Path) -> None:
-    """It can be a teacher; it is no start, because there is no such network to train."""
+    """It can be a teacher of one network; as the name of a network it means nothing."""
     both = zoo.ensemble(pair, out=tmp_path / "both")
     pupil = zoo.train("z**0.5/2", "digits", teacher=both, out=tmp_path / "pupil", **SETTINGS)
     assert pupil.card["training"]["teacher"]["name"] == "both"
     with pytest.raises(ModelError, match="ensemble"):
-        zoo.train("z**0.5/2", "digits", start=both, out=tmp_path / "more", **SETTINGS)
+        zoo.train("z**0.5/2", "digits", model="ensemble", out=tmp_path / "more", **SETTINGS)
+
+
+def test_the_members_of_an_ensemble_are_trained_together(pair: list[Model], tmp_path: Path) -> None:
+    """A training that starts with an ensemble keeps its function, moves the weights of all members under any noise,
+    and ends with an ensemble that is loaded and certified like any other."""
+    both = zoo.ensemble(pair, out=tmp_path / "both")
+    shown = torch.rand(40, 2, 8, 8)
+    same = zoo.train("z**0.5/2", "digits", start=both, out=tmp_path / "same", **{**SETTINGS, "epochs": 0})
+    assert torch.equal(same.base(shown), both.base(shown))
+    more = zoo.train("z**0.5/3", "digits", start=both, bits=8, out=tmp_path / "more", **SETTINGS)
+    again = zoo.load(tmp_path / "more")
+    assert torch.equal(again.base(shown), more.base(shown))
+    assert again.card["model"]["members"] == ["mlp", "mlp"]
+    assert again.card["training"]["start"]["name"] == "both"
+    before, after = both.base.state_dict(), again.base.state_dict()
+    for k in range(2):
+        name = f"network.members.{k}.network.1.weight"
+        assert not torch.equal(before[name], after[name])
+    for name in ("mean", "std"):  # the members normalise, each for itself; nothing is normalised twice
+        assert torch.equal(before[name], after[name])
+    assert zoo.certify(again, limit=4, progress=False).images == 4
+
+
+def test_single_networks_and_ensembles_are_no_common_start(pair: list[Model], tmp_path: Path) -> None:
+    """The mean of the weights of unlike networks is refused, with the name of the one that does not fit."""
+    both = zoo.ensemble(pair, out=tmp_path / "both")
+    for starts, name in (([both, pair[0]], "0"), ([pair[0], both], "both")):
+        with pytest.raises(TrainingError, match=f"start = {name}: its network"):
+            zoo.train("z**0.5/2", "digits", start=starts, out=tmp_path / "refused", **SETTINGS)
 
 
 def test_members_see_the_same_noise(pair: list[Model], tmp_path: Path) -> None:
