@@ -20,7 +20,7 @@ from docs.programs.records import MAIN, RECORDS, Run, read_run, runs_in, shipped
 from docs.programs.text import difference, listed, percent, plain, rendered, table, with_interval
 from zoo.certification import METHODS, Accuracy
 from zoo.experiments.checks import paired_interval
-from zoo.experiments.paper import best_published
+from zoo.experiments.paper import best_cells, best_published
 
 ONE, HALF, THIRD = Fraction(1), Fraction(1, 2), Fraction(1, 3)
 BEYOND = {ONE: (8,), HALF: (300, 400), THIRD: (1000, 2000, 4000)}  # radii that the paper has no number for
@@ -57,6 +57,11 @@ def models(records: Path = RECORDS) -> list[Run]:
     for run in sorted([*ours, *more], key=lambda run: run.certification.images):
         most[run.weights, run.certification.scheme.fingerprint] = run
     return sorted(most.values(), key=lambda run: (-run.power[0], run.power[1], run.name))
+
+
+def passes(run: Run) -> int:
+    """The forward passes that an image costs: the votes, times the members of an ensemble."""
+    return int(run.certification.scheme.total) * len(run.card["model"].get("members", [""]))
 
 
 def best_method(run: Run) -> str:
@@ -134,6 +139,25 @@ class Panel:
             f"published number at {sum(cell.won for cell in compared)} of them"
         )
         return text + (f". It is not higher at {listed(lost)}." if lost else ".")
+
+    @property
+    def fewest(self) -> str:
+        """For each published number the fewest forward passes per image with which a model of ours is above it."""
+        rows = []
+        for radius, cell in best_cells(self.p).items():
+            found = [
+                (passes(run), run)
+                for run in self.runs
+                if 100 * run.certification.certified_accuracy(radius, best_method(run)).share > cell.certified
+            ]
+            if found:
+                count, run = min(found, key=lambda pair: pair[0])
+                votes = run.certification.scheme.total
+                theirs = 1000 * cell.alpha
+                made = f"{votes} ({run.per_alpha:g} alpha)"
+                rows.append([plain(radius), f"{theirs}", made, f"{count}", f"{theirs / count:.1f}", f"`{run.name}`"])
+        head = ["radius", "published passes", "our votes", "our passes", "times fewer", "model"]
+        return table([f"l_{self.p} {head[0]}", *head[1:]], rows)
 
     def curves(self) -> dict[str, Any]:
         """Points of the figure: a curve for each model, and the published numbers."""

@@ -122,11 +122,23 @@ def best_published(p: Fraction) -> dict[Fraction, float]:
     if p == 1:
         l1 = _read()["l1"]
         return dict(zip(map(Fraction, l1["radii"]), l1["certified"], strict=True))
-    best: dict[Fraction, float] = {}
+    return {radius: cell.certified for radius, cell in best_cells(p).items()}
+
+
+def best_cells(p: Fraction) -> dict[Fraction, Published]:
+    """Return the cells of the paper's tables that `best_published` takes its numbers from, which say their alpha.
+
+    >>> from fractions import Fraction
+    >>> best_cells(Fraction(1, 2))[90].alpha
+    30
+    """
+    best: dict[Fraction, Published] = {}
     for name in ("table1-half", "table1-third", "large-alpha"):
         table = published(name)
         if table.p == p:
             for label in ("Variable Lambda", "Variable Lambda, stability"):
-                for radius, cell in zip(table.radii, table.rows[label], strict=True):
-                    best[Fraction(radius)] = max(best.get(Fraction(radius), 0.0), cell.certified)
+                for number, cell in zip(table.radii, table.rows[label], strict=True):
+                    radius = Fraction(number)
+                    if radius not in best or cell.certified > best[radius].certified:
+                        best[radius] = cell
     return dict(sorted(best.items()))
