@@ -155,7 +155,7 @@ class Panel:
                 votes = run.certification.scheme.total
                 theirs = 1000 * cell.alpha
                 made = f"{votes} ({run.per_alpha:g} alpha)"
-                rows.append([plain(radius), f"{theirs}", made, f"{count}", f"{theirs / count:.1f}", f"`{run.name}`"])
+                rows.append([plain(radius), str(theirs), made, str(count), f"{theirs / count:.1f}", f"`{run.name}`"])
         head = ["radius", "published passes", "our votes", "our passes", "times fewer", "model"]
         return table([f"l_{self.p} {head[0]}", *head[1:]], rows)
 

@@ -133,7 +133,8 @@ def train(
     with workers(device) as here, torch.random.fork_rng(enabled=True):
         recipe.require_even(here.world)
         wanted = model or (begun and begun[0].card["model"]["name"]) or chosen.model
-        joined = begun[0].card["model"] if wanted == ENSEMBLE and begun else None
+        first = begun[0].card["model"] if begun else {}
+        joined = first if wanted == first.get("name") == ENSEMBLE else None
         name, network, shape = _first_network(wanted, scheme, loaded, seed, joined)
         require_readers(taught, shape, loaded.classes)
         training = {"preset": preset, "seed": seed, **attrs.asdict(recipe)}

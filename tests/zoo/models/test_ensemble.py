@@ -67,6 +67,8 @@ def test_an_ensemble_teaches(pair: list[Model], tmp_path: Path) -> None:
     assert pupil.card["training"]["teacher"]["name"] == "both"
     with pytest.raises(ModelError, match="ensemble"):
         zoo.train("z**0.5/2", "digits", model="ensemble", out=tmp_path / "more", **SETTINGS)
+    with pytest.raises(ModelError, match="model 'ensemble' is unknown"):
+        zoo.train("z**0.5/2", "digits", model="ensemble", start=pair[0], out=tmp_path / "more", **SETTINGS)
 
 
 def test_the_members_of_an_ensemble_are_trained_together(pair: list[Model], tmp_path: Path) -> None:
@@ -81,6 +83,8 @@ def test_the_members_of_an_ensemble_are_trained_together(pair: list[Model], tmp_
     assert torch.equal(again.base(shown), more.base(shown))
     assert again.card["model"]["members"] == ["mlp", "mlp"]
     assert again.card["training"]["start"]["name"] == "both"
+    resumed = zoo.train("z**0.5/3", "digits", start=both, bits=8, out=tmp_path / "more", **SETTINGS)
+    assert resumed.card["weights"] == more.card["weights"]
     before, after = both.base.state_dict(), again.base.state_dict()
     for k in range(2):
         name = f"network.members.{k}.network.1.weight"
